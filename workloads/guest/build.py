@@ -49,6 +49,8 @@ def run(*command, **options):
     except FileNotFoundError:
         fail(f"{command[0]} is missing: scripts/setup.sh guest installs what is needed")
     except subprocess.CalledProcessError as error:
+        output = error.output if isinstance(error.output, str) else error.output.decode()
+        print(output[-2000:], end="", file=sys.stderr)
         fail(f"{' '.join(map(str, command))} failed with status {error.returncode}")
 
 
@@ -60,7 +62,7 @@ def kernel_image(folder, package):
         names = [word for word in words if re.fullmatch(r"linux-image-[0-9].*", word)]
         if not names:
             fail(f"apt knows no kernel of {KERNEL_PACKAGE}: run apt-get update first")
-        run("apt-get", "download", names[0], cwd=folder, stderr=subprocess.DEVNULL)
+        run("apt-get", "download", names[0], cwd=folder, stderr=subprocess.STDOUT)
         debs = list(pathlib.Path(folder).glob("linux-image-*.deb"))
     run("dpkg-deb", "-x", str(debs[0]), f"{folder}/kernel")
     images = list(pathlib.Path(folder).glob("kernel/boot/vmlinuz-*"))
@@ -77,7 +79,7 @@ def kernel_module(folder, release, packages):
     if not packages:
         words = run("apt-cache", "depends", names[0], text=True).split()
         names += [word for word in words if re.fullmatch(r"linux-(headers|kbuild)-\S+", word)]
-        run("apt-get", "download", *dict.fromkeys(names), cwd=folder, stderr=subprocess.DEVNULL)
+        run("apt-get", "download", *dict.fromkeys(names), cwd=folder, stderr=subprocess.STDOUT)
         packages = [*folder.glob("linux-headers-*.deb"), *folder.glob("linux-kbuild-*.deb")]
     for package in packages:
         run("dpkg-deb", "-x", str(package), str(root))
@@ -211,6 +213,10 @@ class Archive:
 
     def add_package(self, package):
         """Adds the files of a package that is installed here, but for its documentation."""
+        if not os.path.exists(f"/var/lib/dpkg/info/{package}.list"):
+            versioned = f"/var/lib/dpkg/info/{package}:amd64.list"
+            if not os.path.exists(versioned):
+                fail(f"the package {package} is not installed: apt-get install {package}")
         for line in run("dpkg", "-L", package, text=True).splitlines():
             if line.startswith("/usr/share/"):
                 continue
@@ -307,12 +313,10 @@ def kernel_addresses(folder, image, archive, qemu):
     return addresses
 
 
-def main(words=None):
-    """Builds the guest, as the words of a command line say."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def add_options(parser):
+    """Adds the options that all guests have."""
     add = parser.add_argument
     add("folder", help="the folder of the guest")
-    add("programs", nargs="*", help="programs of this machine to copy, with their libraries")
     add("--file", action="append", default=[], metavar="PATH[=NAME]", help="copy a file too")
     add("--package", action="append", default=[], metavar="NAME",
         help="copy the files of a package that is installed here")
@@ -324,7 +328,10 @@ def main(words=None):
     add("--headers", action="append", default=[], metavar="DEB",
         help="take the kernel's headers from these packages, and download none")
     add("--qemu", default="qemu-system-x86_64", help="the QEMU that boots the guest once")
-    asked = parser.parse_intermixed_args(words)
+
+
+def build(asked):
+    """Builds the guest that these options ask for."""
     folder = pathlib.Path(asked.folder)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
@@ -350,6 +357,15 @@ def main(words=None):
         (folder / "symbols").write_text(f"kernel {image.name[8:]}\n" + "".join(lines))
     kernel, size = image.name[8:], len(archive) >> 20
     print(f"built {folder}: kernel {kernel}, {size} MiB of files", file=sys.stderr)
+
+
+def main():
+    """Builds the guest that the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_options(parser)
+    parser.add_argument("programs", nargs="*",
+        help="programs of this machine to copy, with their libraries")
+    build(parser.parse_intermixed_args())
 
 
 if __name__ == "__main__":

@@ -7,8 +7,7 @@ The source is configured on this machine (tinyconfig), so that the guest only bu
     broadleaf record --engine qemu-system --guest out/kernel --guest-memory 2G -o kernel.bl -- \\
       make -C /src vmlinux
 
-Needs bc, bison, flex, make and xz besides what build.py needs (scripts/setup.sh guest). Options
-that are not named below go to build.py.
+Needs bc, bison, flex, make and xz besides what build.py needs (scripts/setup.sh guest).
 """
 
 import argparse
@@ -39,7 +38,7 @@ def source_tree(folder, package):
     """Unpacks the kernel's source, from a package or a fresh download. Returns its folder."""
     debs = [pathlib.Path(package).resolve()] if package else []
     if not debs:
-        build.run("apt-get", "download", SOURCE_PACKAGE, cwd=folder, stderr=subprocess.DEVNULL)
+        build.run("apt-get", "download", SOURCE_PACKAGE, cwd=folder, stderr=subprocess.STDOUT)
         debs = list(folder.glob(f"{SOURCE_PACKAGE}_*.deb"))
     build.run("dpkg-deb", "-x", str(debs[0]), str(folder / "package"))
     archives = list((folder / "package/usr/src").glob("linux-source-*.tar.xz"))
@@ -61,18 +60,12 @@ def prune(tree):
                     os.remove(os.path.join(folder, file))
 
 
-def compiler():
-    """The options that copy what gcc needs to compile and link, beside its own program."""
+def add_compiler(asked):
+    """Adds what gcc needs to compile and link, beside its own program."""
+    for what in ("prog-name=cc1", "prog-name=collect2", "file-name=liblto_plugin.so"):
+        asked.file.append(build.run("gcc", f"-print-{what}", text=True).strip())
     version = build.run("gcc", "-dumpversion", text=True).strip()
-    # The shell of busybox takes its own ar instead of the one of binutils.
-    options = ["--file", "/bin/dash=/bin/sh"]
-    for name in ("cc1", "collect2"):
-        path = build.run("gcc", f"-print-prog-name={name}", text=True).strip()
-        options += ["--file", path]
-    options += ["--file", build.run("gcc", "-print-file-name=liblto_plugin.so", text=True).strip()]
-    for package in ("libc6-dev", "linux-libc-dev", f"libgcc-{version}-dev", "libgcc-s1"):
-        options += ["--package", package]
-    return options
+    asked.package += ["libc6-dev", "linux-libc-dev", f"libgcc-{version}-dev", "libgcc-s1"]
 
 
 def main():
@@ -80,18 +73,22 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folder", help="the folder of the guest")
+    build.add_options(parser)
     parser.add_argument("--source", metavar="DEB",
         help=f"take the source from this package of {SOURCE_PACKAGE}, and download none")
-    asked, others = parser.parse_known_args()
+    asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
         tree = source_tree(pathlib.Path(work), asked.source)
         make = ["make", "-C", str(tree), f"-j{os.cpu_count()}", "ARCH=x86"]
         build.run(*make, "tinyconfig", stderr=subprocess.STDOUT)
         build.run(*make, "prepare", stderr=subprocess.STDOUT)
         prune(tree)
-        tree = ["--tree", f"{tree}={PLACE}"]
-        build.main([asked.folder, *PROGRAMS, *compiler(), *tree, *others])
+        asked.programs = PROGRAMS
+        # The shell of busybox takes its own ar instead of the one of binutils.
+        asked.file.append("/bin/dash=/bin/sh")
+        add_compiler(asked)
+        asked.tree.append(f"{tree}={PLACE}")
+        build.build(asked)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ use crate::compare::{Request, WARM_UP, compare, policies};
 use crate::failure::Failure;
 use crate::machines::machines;
 use crate::native::NATIVE;
-use crate::run_time::{base_of, estimate};
+use crate::run_time::estimate_from;
 use crate::watch::Watch;
 
 /// The machine of predictions on a computer that no machine of the catalogue fits.
@@ -117,8 +117,7 @@ pub fn predict(request: &PredictionRequest<'_>) -> Result<Predictions, Failure> 
         let mut results = comparison.results.iter();
         let result = results.find(|result| result.asked == *name || result.policy == *name)?;
         let trace = &comparison.trace;
-        let base = base_of(result, references, &[]);
-        let estimate = base.and_then(|base| estimate(result, base, trace, request.machine));
+        let estimate = estimate_from(result, references, trace, request.machine);
         Some(Prediction {
             result: result.clone(),
             estimate,

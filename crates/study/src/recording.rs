@@ -203,6 +203,13 @@ pub fn guest_lines(guest: &GuestReport) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if guest.has_fast_timers {
+        lines.push(
+            "warning: the guest's timers could not be made slower: they are four times as fast as \
+             its clock"
+                .to_owned(),
+        );
+    }
     if let Some(check) = guest.check {
         lines.push(format!(
             "translations: {} compared with QEMU's, {} different; {} references to devices",

@@ -30,9 +30,9 @@ const ALL_HUGE: &str = "greedy";
 pub(super) enum Arm<'a> {
     /// Base pages alone.
     BasePages,
-    /// Huge pages wherever they fit, whatever the program and the kernel's settings say: from a
-    /// block's first page on under a setting of the kernel's switch, and else as soon as the
-    /// governor sees the block.
+    /// Huge pages wherever they fit, whatever the program and the kernel's settings say. The
+    /// governor makes them as soon as it sees a block. Under the setting, the kernel makes those
+    /// that it can at a block's first page.
     HugePages(Option<KernelSetting>),
     /// Under a policy, as `run` does it. The function makes the ward.
     Governed(&'a dyn Fn() -> Result<Ward, Failure>),

@@ -17,8 +17,8 @@ pub(super) enum GuestClock {
 }
 
 impl GuestClock {
-    /// The clock of a guest with this file of symbols, if it can follow instructions or else is
-    /// real.
+    /// The clock of a guest with this file of symbols. It is real unless it can follow
+    /// instructions.
     pub(super) fn of(symbols: &str, counts_instructions: bool) -> Self {
         match counts_instructions {
             false => Self::Real,
@@ -48,8 +48,8 @@ impl GuestClock {
         }
     }
 
-    /// The words for the kernel's command line, after a space. The kernel passes those in capitals
-    /// to its first program.
+    /// The words for the kernel's command line, after a space. The kernel passes the last one, which
+    /// it does not know, to its first program's environment.
     pub(super) const fn words(self) -> &'static str {
         match self {
             Self::Real | Self::Nanosecond => "",

@@ -28,6 +28,8 @@ pub struct GuestReport {
     pub events: Option<KernelEventCounts>,
     /// True if the guest was to emit events, and never announced its page of them.
     pub lacks_events: bool,
+    /// True if the clock was to be divided, and the guest's timers did not follow.
+    pub has_fast_timers: bool,
     /// The comparison with QEMU's translations, if it was asked for.
     pub check: Option<TranslationCheck>,
 }
@@ -60,11 +62,12 @@ impl GuestReport {
     /// events.
     pub(super) fn of(serial: &str, summary: &str, checked: bool, emits_events: bool) -> Self {
         let mut counters = BTreeMap::new();
-        let mut status = None;
+        let (mut status, mut has_fast_timers) = (None, false);
         for line in serial.lines() {
             let words: Vec<&str> = line.split_whitespace().collect();
             match words[..] {
                 ["status", number] => status = number.parse().ok(),
+                ["slow-timers", number] => has_fast_timers = number == "0",
                 [when, name, number] => {
                     if let Ok(number) = number.parse::<u64>() {
                         counters.insert((when.to_owned(), name.to_owned()), number);
@@ -104,6 +107,7 @@ impl GuestReport {
                 homeless: counted("homeless-kernel-events"),
             }),
             lacks_events: emits_events && summary.lines().any(|line| line == "events-page 0"),
+            has_fast_timers,
             check: checked.then(|| TranslationCheck {
                 compared: counted("checked"),
                 different: counted("different"),
@@ -132,6 +136,13 @@ mod tests {
         let check = report.check.expect("it was asked for");
         assert_eq!((check.compared, check.different, check.devices), (10, 0, 3));
         assert_eq!(GuestReport::of("", "", false, true).kernel_faults, None);
+    }
+
+    #[test]
+    fn a_guest_says_whether_its_timers_are_slow() {
+        let report = |serial| GuestReport::of(serial, "", false, false).has_fast_timers;
+        assert!(report("slow-timers 0\r\nstatus 0\r\n"));
+        assert!(!report("slow-timers 1\r\nstatus 0\r\n") && !report("status 0\r\n"));
     }
 
     #[test]

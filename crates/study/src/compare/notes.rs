@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use broadleaf_accel::WhyNot;
-use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
 use broadleaf_model::{Choice, Plan};
 
 use crate::foreign::is_imported;
 use crate::machines;
-use crate::run_time::base_at_faults;
+use crate::run_time::{base_at_faults, frames_matter};
 use crate::source::{Trace, header_of};
 
 /// Notes on the memory and the machines of a plan, and on a trace that was imported from `path`.
@@ -41,13 +40,13 @@ pub(super) fn of_plan(
 /// The note on policies whose base pages seldom share the entries of a machine.
 fn of_frames(plan: &Plan) -> Option<String> {
     let base = base_at_faults(plan.policies(), plan.machines())?;
-    let shares = |machine: &&Machine| machine.design.wants_tables();
-    let names = plan.machines().iter().filter(shares);
+    let machines = plan.machines().iter();
+    let names = machines.filter(|machine| frames_matter(machine));
     let names: Vec<&str> = names.map(|machine| machine.name.as_str()).collect();
     Some(format!(
-        "on {}, an entry holds several base pages whose frames lie side by side: policies that \
-         allocate at faults, as linux does, have fewer such frames than 4k, so compare them with \
-         {base}",
+        "on {}, base pages share an entry if their frames lie side by side; such frames are rare \
+         with linux and other policies that allocate them at faults: {base} has as few, and 4k has \
+         more",
         names.join(", ")
     ))
 }

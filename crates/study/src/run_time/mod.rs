@@ -9,21 +9,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, RunTime, TraceSummary};
+use broadleaf_report::BASELINE;
 use broadleaf_trace::MeasuredEnds;
 
 use crate::failure::Failure;
+use base::base_of;
 use density::WeighedCycles;
 use measured::BothEnds;
 
-pub(crate) use base::{BASE_AT_FAULTS, base_at_faults, base_of};
+pub(crate) use base::{BASE_AT_FAULTS, base_at_faults, frames_matter};
 pub(crate) use density::Weighing;
 pub(crate) use measured::ALL_HUGE;
 
 /// Adds the run time to each result on a machine with TLBs of today.
 ///
-/// `references` holds the results of [`BASELINE`] on each machine, those of [`BASE_AT_FAULTS`] if
-/// they differ, and those of [`ALL_HUGE`] if the run times were measured. A result of limited memory has none: waiting for memory would be a
-/// part of the run time.
+/// `references` holds the results of [`BASELINE`] on each machine. If the run times were measured,
+/// it holds those of [`ALL_HUGE`], and of [`BASE_AT_FAULTS`] where frames matter. A result of
+/// limited memory has no run time: waiting for memory would be a part of it.
 ///
 /// # Errors
 /// If the run times were measured, and the trace cannot be replayed once more.
@@ -35,23 +37,20 @@ pub(crate) fn add_run_times(
 ) -> Result<(), Failure> {
     let Weighing { listening, trace } = weighing;
     let machines = listening.machines;
-    let is_described = |result: &CellResult| {
-        (machines.iter()).any(|machine| machine.name == result.machine && is_of_today(machine))
+    let machine_of = |result: &CellResult| {
+        let mut described = machines.iter();
+        described.find(|machine| machine.name == result.machine && is_of_today(machine))
     };
-    let base = |result: &CellResult| {
-        let is_held = is_described(result);
-        is_held
-            .then(|| base_of(result, references, listening.given))
-            .flatten()
-    };
-    let huge = |result: &CellResult| {
+    let reference = |policy: &str, result: &CellResult| {
         let mut all = references.iter();
-        all.find(|other| other.policy == ALL_HUGE && other.machine == result.machine)
+        all.find(|other| other.policy == policy && other.machine == result.machine)
     };
+    let base =
+        |result: &CellResult| base_of(result, machine_of(result)?, references, listening.given);
     let ends_of = |result: &CellResult, weighed| {
         Some(BothEnds {
             base: base(result)?,
-            huge: huge(result)?,
+            huge: reference(ALL_HUGE, result)?,
             measured: measured?,
             instructions: trace.instructions,
             pages: trace.pages,
@@ -79,11 +78,12 @@ pub(crate) fn add_run_times(
         }
     }
     for result in results {
-        let Some(base) = base(result) else {
-            continue;
-        };
         let by_measurement = ends_of(result, &weighed).and_then(|ends| ends.run_time(result));
-        result.run_time = by_measurement.or_else(|| table::run_time(result, base, trace));
+        let by_table = || {
+            machine_of(result)?;
+            table::run_time(result, reference(BASELINE, result)?, trace)
+        };
+        result.run_time = by_measurement.or_else(by_table);
     }
     Ok(())
 }
@@ -99,6 +99,22 @@ pub(crate) fn estimate(
     is_of_today(machine)
         .then(|| table::run_time(result, base, trace))
         .flatten()
+}
+
+/// Returns the estimate of [`estimate`] relative to base pages with frames as those of the policy,
+/// from `references`.
+pub(crate) fn estimate_from(
+    result: &CellResult,
+    references: &[CellResult],
+    trace: &TraceSummary,
+    machine: &Machine,
+) -> Option<RunTime> {
+    estimate(
+        result,
+        base_of(result, machine, references, &[])?,
+        trace,
+        machine,
+    )
 }
 
 /// Returns what policies of equal walks have in common.
