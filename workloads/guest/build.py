@@ -214,8 +214,8 @@ class Archive:
     def add_package(self, package):
         """Adds the files of a package that is installed here, but for its documentation."""
         if not os.path.exists(f"/var/lib/dpkg/info/{package}.list"):
-            versioned = f"/var/lib/dpkg/info/{package}:amd64.list"
-            if not os.path.exists(versioned):
+            of_architecture = f"/var/lib/dpkg/info/{package}:amd64.list"
+            if not os.path.exists(of_architecture):
                 fail(f"the package {package} is not installed: apt-get install {package}")
         for line in run("dpkg", "-L", package, text=True).splitlines():
             if line.startswith("/usr/share/"):

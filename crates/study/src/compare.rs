@@ -166,8 +166,8 @@ pub(crate) fn compare_beside(
         asked.push(name.clone());
         spellings.push(name);
     }
-    let base = base_at_faults(&policies, &machines).filter(|_| !asks_for_memory);
-    if huge_end.is_some() {
+    if huge_end.is_some() && !asks_for_memory {
+        let base = base_at_faults(&policies, &machines);
         references::add(&mut policies, base)?;
     }
     let by_walks = match &needs_frames {

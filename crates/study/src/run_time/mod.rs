@@ -66,7 +66,9 @@ pub(crate) fn add_run_times(
     let mut policies = BTreeSet::new();
     for result in results.iter().filter(is_between) {
         policies.insert(*between.entry(key(result)).or_insert(&*result.policy));
-        policies.extend(base(result).map(|base| &*base.policy));
+        // Each replay that weighs has the other kind of base pages anyway.
+        let at_faults = base(result).filter(|base| base.policy == BASE_AT_FAULTS);
+        policies.extend(at_faults.map(|base| &*base.policy));
     }
     let mut weighed = match policies.is_empty() {
         true => WeighedCycles::default(),
