@@ -12,7 +12,12 @@ export FUZZ_SECONDS
 # Lints of all crates and of the fuzz targets. Checking links nothing, so the fuzzer's own library need not be
 # built, which would take a C++ compiler.
 CLIPPY := CUSTOM_LIBFUZZER_PATH=/nowhere/libfuzzer.a \
-	cargo clippy --workspace --all-targets --features broadleaf-fuzz/libfuzzer --locked -- -D warnings
+	cargo clippy --profile checked --workspace --all-targets --features broadleaf-fuzz/libfuzzer --locked -- -D warnings
+
+# What `make test` builds, once: the command, the tests, and the Python extension with the types of its
+# functions. The profile is in Cargo.toml.
+CHECKED := --profile checked --workspace --features broadleaf-python/stubs --locked
+BUILT := $(abspath $(TARGET))/checked
 
 # Modules that a catalogue declares by a macro: `cargo fmt` does not find them.
 FMT_CHECK := find crates/*/src -name '*.rs' -exec rustfmt --check --edition 2024 {} +
@@ -39,10 +44,9 @@ test:
 	cargo fmt --all --check
 	@$(FMT_CHECK)
 	$(CLIPPY)
-	cargo build --release --locked --bin broadleaf --bin broadleaf-guarded
-	BROADLEAF=$(abspath $(TARGET))/release/broadleaf BROADLEAF_GUARDED=$(abspath $(TARGET))/release/broadleaf-guarded \
-		cargo test --workspace --locked
-	@BROADLEAF=$(abspath $(TARGET))/release/broadleaf scripts/python.sh
+	cargo build $(CHECKED) --lib --bins --tests
+	BROADLEAF=$(BUILT)/broadleaf BROADLEAF_GUARDED=$(BUILT)/broadleaf-guarded cargo test $(CHECKED)
+	@BROADLEAF=$(BUILT)/broadleaf BROADLEAF_EXTENSION=$(BUILT)/lib_broadleaf.so scripts/python.sh
 	@scripts/setup.sh book
 	@scripts/book.sh
 

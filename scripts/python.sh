@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Tests the Python package: the functions by pytest, the types by mypy and pyright, the stubs by
-# stubtest. The stub has to be the one that the extension's types make. The extension is built as
-# the tests of the crates are, so few libraries are built again.
+# stubtest. The stub has to be the one that the extension's types make.
 # Everything is put into the target folder: a virtual environment, and a package of links.
 #
-# Usage: python.sh [PYTEST-ARGUMENT...]; PYTHON names the interpreter (python3).
+# Usage: python.sh [PYTEST-ARGUMENT...]; PYTHON names the interpreter (python3), and
+# BROADLEAF_EXTENSION an extension that is built already, with the feature `stubs`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +15,10 @@ python=${PYTHON:-python3}
 venv=$target/python-venv
 package=$target/python
 
-cargo build --locked --package broadleaf-python --features stubs
+if [ -z "${BROADLEAF_EXTENSION:-}" ]; then
+  cargo build --profile checked --locked --package broadleaf-python --features stubs
+  export BROADLEAF_EXTENSION=$target/checked/lib_broadleaf.so
+fi
 
 # The environment is made again if the list of its packages changed.
 tests=$("$python" - <<'END'
@@ -36,7 +39,7 @@ fi
 rm -rf "$package"
 mkdir -p "$package/broadleaf"
 ln -s "$PWD"/python/broadleaf/* "$package/broadleaf/"
-ln -s "$target/debug/lib_broadleaf.so" "$package/broadleaf/_broadleaf.abi3.so"
+ln -s "$BROADLEAF_EXTENSION" "$package/broadleaf/_broadleaf.abi3.so"
 export PYTHONPATH=$package PYTHONDONTWRITEBYTECODE=1
 
 scripts/stubs.sh --check

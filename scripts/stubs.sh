@@ -3,6 +3,7 @@
 # classes into a module that is built with the feature `stubs`, and its tool reads them.
 #
 # Usage: stubs.sh [--check]; with --check, it fails where the committed stub is another.
+# BROADLEAF_EXTENSION names an extension that is built already, with that feature.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,14 +16,17 @@ target=$(cd "$target" && pwd)
 version=$(sed -n '/^name = "pyo3"$/{n;s/^version = "\(.*\)"$/\1/p}' Cargo.lock)
 tools=$target/stubs-$version
 if [ ! -x "$tools/bin/pyo3-introspection" ]; then
-  cargo install --quiet --locked --root "$tools" --target-dir "$target/stubs" \
+  cargo install --debug --quiet --locked --root "$tools" --target-dir "$target/stubs" \
     "pyo3-introspection@$version"
 fi
 
-cargo build --locked --quiet --package broadleaf-python --features stubs
+if [ -z "${BROADLEAF_EXTENSION:-}" ]; then
+  cargo build --profile checked --locked --quiet --package broadleaf-python --features stubs
+  BROADLEAF_EXTENSION=$target/checked/lib_broadleaf.so
+fi
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
-"$tools/bin/pyo3-introspection" "$target/debug/lib_broadleaf.so" _broadleaf "$made"
+"$tools/bin/pyo3-introspection" "$BROADLEAF_EXTENSION" _broadleaf "$made"
 "${PYTHON:-python3}" scripts/stubs.py "$made/__init__.pyi" >"$made/stub.pyi"
 if [ "${1:-}" != --check ]; then
   cp "$made/stub.pyi" "$stub"

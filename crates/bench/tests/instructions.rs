@@ -56,14 +56,14 @@ fn guards(text: &str) -> Vec<Guard> {
     table.iter().map(one).collect()
 }
 
-/// Returns the program to count. `make test` has built it with optimization, or else it is built
-/// here in the same way.
+/// Returns the program to count. `make test` has built it, or else it is built here in the same
+/// way.
 fn guarded() -> PathBuf {
     if let Some(built) = std::env::var_os("BROADLEAF_GUARDED") {
         return PathBuf::from(built);
     }
     let output = Command::new("cargo")
-        .args(["build", "--release", "--locked", "--quiet"])
+        .args(["build", "--profile", "checked", "--locked", "--quiet"])
         .args(["--bin", "broadleaf-guarded", "--message-format", "json"])
         .current_dir(root())
         .output()

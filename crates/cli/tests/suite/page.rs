@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
@@ -18,20 +18,20 @@ fn web() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web")
 }
 
-/// Tests that use `web/node_modules` take turns.
-fn npm_lock() -> MutexGuard<'static, ()> {
-    static LOCK: Mutex<()> = Mutex::new(());
-    LOCK.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Returns true if a program runs.
 fn has(program: &str) -> bool {
     let output = Command::new(program).arg("--version").output();
     output.is_ok_and(|output| output.status.success())
 }
 
-/// The tools of the page, installed as the lock file says. `Err` has the reason why they cannot be.
+/// The tools of the page, installed once as the lock file says. `Err` has the reason why they cannot
+/// be.
 fn tools() -> Result<(), String> {
+    static INSTALLED: OnceLock<Result<(), String>> = OnceLock::new();
+    INSTALLED.get_or_init(install_tools).clone()
+}
+
+fn install_tools() -> Result<(), String> {
     let version = Command::new("node").arg("--version").output();
     let version = version.map_err(|_| "node is not installed")?.stdout;
     let version = String::from_utf8_lossy(&version);
@@ -141,7 +141,6 @@ fn maps_are_recorded_on_demand() {
 /// The committed page is what its sources build, so that a build with Cargo alone has the newest.
 #[test]
 fn the_committed_page_is_that_of_its_sources() {
-    let _lock = npm_lock();
     let locked = fs::read_to_string(web().join("package-lock.json")).expect("a lock file");
     assert!(
         !locked.contains("\"resolved\""),
@@ -235,7 +234,6 @@ fn a_browser_shows_the_figures_of_the_json() {
         eprintln!("skipped: no page is looked at, because Chromium is not installed");
         return;
     }
-    let _lock = npm_lock();
     if let Err(why) = tools() {
         eprintln!("skipped: no page is looked at, because {why}");
         return;
