@@ -1,4 +1,4 @@
-//! Page walks by the size of the page found.
+//! Page walks by the size of the translation that the TLB loads.
 
 use broadleaf_units::PageSize;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -9,8 +9,8 @@ use std::fmt;
 /// The beginning of the name of each field. The short name of the size follows.
 const FIELD: &str = "walks_";
 
-/// The number of walks by the size of the page found. Serialises as one field for each size: always
-/// `walks_4k` and `walks_2m`, and `walks_<size>` for other sizes found.
+/// The number of walks by the size of the translation that the TLB loads. Serialises as one field
+/// for each size: always `walks_4k` and `walks_2m`, and `walks_<size>` for other sizes found.
 #[derive(Clone, Debug, Default)]
 pub struct Walks(BTreeMap<PageSize, u64>);
 

@@ -14,11 +14,18 @@
 //!    page fault, notes the first store to a page, or marks the page as referenced again. The crate
 //!    `memory` asks the policy there, counts faults, and takes frames.
 //! 3. Stale translations leave the TLBs of all machines, and page tables are updated.
-//! 4. Each machine looks the page up in its TLB. A miss walks and loads the translation. A policy
-//!    that is notified of misses decides between the two (`world/charging.rs`).
+//! 4. Each machine looks the page up in its TLB (`mmu.rs`). If no level of the TLB holds the page,
+//!    the machine walks its page table, loads the translation, and ends the walk (`mmu/walks.rs`).
+//!    A policy that is notified of misses is asked after the walk and before the load
+//!    (`world/charging.rs`). A hit in a lower level is counted, and takes no walk.
 //! 5. Machines with caches access the line of the visit, at the physical address that memory gave
 //!    the page (`world/caching.rs`). The walks of step 4 have read their lines before. A clock of
 //!    the core turns instructions and latencies into cycles (`core_clock`).
+//!
+//! A lookup reaches a machine at once, later with others (`world/waiting.rs`), in a group
+//! (`world/grouped.rs`), or on a short path for one machine with caches (`world/caching.rs`).
+//! `world/quiet.rs` and `world/filtering.rs` leave out lookups that hit and change nothing. All
+//! these routes count alike. `result.rs` turns the counts into results.
 #![forbid(unsafe_code)]
 
 mod beginning;

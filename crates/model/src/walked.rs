@@ -13,6 +13,10 @@ use broadleaf_units::{Leaf, PageNumber, PageSize, SpaceId};
 
 /// The page table of a machine and what belongs to it. Without a table, walks find the level that
 /// the memory reports.
+///
+/// A walk has three steps: [`Self::begin_walk`] finds the leaf, [`Self::count_reads`] counts what
+/// the walk reads, and [`Self::end_walk`] adds the pages that the TLB loads beside it. The fields
+/// `reads`, `left_out` and `walking` carry the walk from one step to the next.
 pub(crate) struct WalkedTable {
     table: Option<Box<dyn PageTable>>,
     /// What walks of the table read.
@@ -174,8 +178,9 @@ impl WalkedTable {
         }
     }
 
-    /// Walks the table for a page. Returns `None` without a table.
-    pub(crate) fn find(&mut self, space: SpaceId, page: PageNumber) -> Option<Leaf> {
+    /// Walks the table for a page, and keeps what the walk reads for [`Self::count_reads`]. Returns
+    /// `None` without a table.
+    pub(crate) fn begin_walk(&mut self, space: SpaceId, page: PageNumber) -> Option<Leaf> {
         if let Some(known) = self.memo.as_ref().and_then(|memo| memo.find(space, page)) {
             self.walking = WalkInProgress::Known(page, *known);
             return known.leaf;
@@ -194,10 +199,11 @@ impl WalkedTable {
             .walk(space, page, &mut |read| reads.push(read))
     }
 
-    /// Counts what the walk for a page of the size `mapped` reads. The walk begins at the lowest
-    /// entry that a walk cache holds, or a structure of the TLB below; both hold what the walk
-    /// reads. The TLB loads the page as one of the size `translated`.
-    pub(crate) fn read(
+    /// Counts the reads that [`Self::begin_walk`] kept. The walk starts below the lowest entry that
+    /// a walk cache or the TLB holds, and leaves out the reads above. Afterwards the walk caches
+    /// and the TLB hold the entries that the walk read. The table maps the page with the size
+    /// `mapped`; the TLB loads the page with the size `translated`.
+    pub(crate) fn count_reads(
         &mut self,
         tlb: &mut Tlb,
         space: SpaceId,
@@ -205,7 +211,7 @@ impl WalkedTable {
         [mapped, translated]: [PageSize; 2],
     ) {
         if self.table.is_none() && self.caches.is_none() {
-            tlb.walk(request, translated, &self.spans);
+            tlb.shorten_walk(request, translated, &self.spans);
             return;
         }
         let from = self.spans.partition_point(|span| *span <= mapped);
@@ -214,7 +220,7 @@ impl WalkedTable {
             Some(caches) => caches.begin(space, request.page, above),
             None => above.len(),
         };
-        let read = tlb.walk(request, translated, &self.spans[..from + kept]);
+        let read = tlb.shorten_walk(request, translated, &self.spans[..from + kept]);
         let read = read.min(kept);
         if let Some(caches) = &mut self.caches {
             caches.end(space, request.page, &above[..read]);

@@ -122,15 +122,21 @@ impl Tlb {
         }
     }
 
-    /// Walks the page table after a [`Lookup::Miss`], down to a leaf of a size, before the leaf is
-    /// loaded. `spans` are the address ranges that an entry of each level above the base pages
-    /// covers, smallest first. Structures with walk entries shorten the walk, and hold what it
-    /// reads. Returns the number of entries above the leaf that the walk reads.
+    /// Says how much is left of a walk down to a leaf of a size, after a [`Lookup::Miss`] and
+    /// before the leaf is loaded. The TLB reads no table. `spans` are the address ranges that an entry of
+    /// each level above the base pages covers, smallest first. Structures with walk entries shorten
+    /// the walk, and hold what it reads. Returns the number of entries above the leaf that the walk
+    /// reads.
     #[inline]
-    pub fn walk(&mut self, request: &TlbRequest, leaf: PageSize, spans: &[PageSize]) -> usize {
+    pub fn shorten_walk(
+        &mut self,
+        request: &TlbRequest,
+        leaf: PageSize,
+        spans: &[PageSize],
+    ) -> usize {
         match self {
             Self::Packed(_) => spans.len() - spans.partition_point(|span| *span <= leaf),
-            Self::Composed(composed) => composed.walk(request, leaf, spans),
+            Self::Composed(composed) => composed.shorten_walk(request, leaf, spans),
         }
     }
 

@@ -91,7 +91,7 @@ impl Mmu<'_> {
         let (page, mut level) = (request.page, level);
         let mut leaf = None;
         if self.walked.has_table() {
-            leaf = self.walked.find(self.running.0, page);
+            leaf = self.walked.begin_walk(self.running.0, page);
             let found =
                 leaf.and_then(|leaf| self.sizes.iter().position(|size| *size == leaf.run.size));
             debug_assert_eq!(found, Some(level), "page {page:?} of {:?}", self.running.0);
@@ -100,7 +100,7 @@ impl Mmu<'_> {
         self.walks[level] += 1;
         let sizes = [self.sizes[level], self.translated[level]];
         self.walked
-            .read(&mut self.tlb, self.running.0, request, sizes);
+            .count_reads(&mut self.tlb, self.running.0, request, sizes);
         (level, leaf)
     }
 

@@ -12,7 +12,8 @@ use std::cell::RefCell;
 
 impl World<'_> {
     /// Looks up a page, and charges a miss. The miss is counted first, then the policy is notified,
-    /// and then the translation is loaded. A miss of a fetch is not charged.
+    /// and then the translation is loaded. A miss of a fetch is not charged. Instructions that
+    /// start again and rules that know the future are refused with such policies (`plan_error`).
     pub(super) fn translate_charging(&mut self, lookup: &PageLookup, stream: &Stream) {
         let Some(mut charged) = self.charged.take() else {
             return;
@@ -27,24 +28,24 @@ impl World<'_> {
         let tag = self.mmu.running.1;
         let request = TlbRequest { tag, page, kind };
         let at = self.system.base_page(page);
-        let lookup = (self.mmu.tlb)
+        let found = (self.mmu.tlb)
             .access_evicting(&request, |gone| evicted(&mut charged, &self.system, gone));
-        self.mmu.kernel.note(page, lookup);
+        self.mmu.kernel.note(page, found);
         // Only hits of data references change charges. A fetch charges no candidate, and neither
         // does a page of a recorded kernel.
         let is_fetch = kind == ReferenceKind::Fetch;
         let is_charged = !is_fetch && stream.kernel() != Some(self.mmu.running.0);
-        if lookup != Lookup::Miss && is_charged {
+        if found != Lookup::Miss && is_charged {
             charged.hit(tag, at, level);
         }
-        match lookup {
+        match found {
             Lookup::First => {}
             Lookup::Second => self.mmu.second_hits += 1,
             Lookup::Third => self.mmu.third_hits += 1,
             Lookup::Miss if is_fetch => {
                 let (level, _) = self.mmu.walk(&request, level);
                 self.mmu.end_walk(&[]);
-                self.load_missing(&mut charged, &request, level, stream);
+                self.load_after_walk(&mut charged, &request, level, stream);
             }
             Lookup::Miss => {
                 let (level, _) = self.mmu.walk(&request, level);
@@ -66,12 +67,12 @@ impl World<'_> {
                     let level = self.system.level_at(place);
                     let gone = |gone| evicted(&mut charged, &self.system, gone);
                     if self.mmu.tlb.retry_evicting(&request, gone) == Lookup::Miss {
-                        self.load_missing(&mut charged, &request, level, stream);
+                        self.load_after_walk(&mut charged, &request, level, stream);
                     } else {
                         charged.loaded(tag, at, level);
                     }
                 } else {
-                    self.load_missing(&mut charged, &request, level, stream);
+                    self.load_after_walk(&mut charged, &request, level, stream);
                 }
             }
         }
@@ -148,9 +149,9 @@ impl World<'_> {
         }
     }
 
-    /// Brings the translation of the missing page into the TLB. Its walk ended before the policy
-    /// was asked, and now reads the entries of the pages that are loaded beside it.
-    fn load_missing(
+    /// Loads the translation of the missing page after its walk. The walk ended before the policy
+    /// was asked. Now it reads the entries of the pages that are loaded beside the missing one.
+    fn load_after_walk(
         &mut self,
         charged: &mut Charged<'_>,
         request: &TlbRequest,

@@ -10,9 +10,9 @@ use broadleaf_memory::{AddressSpaces, Shootdown};
 use broadleaf_units::SpaceId;
 
 impl World<'_> {
-    /// A reference or a daemon may have changed memory: drops stale translations, or updates the
-    /// page tables if there are none. A filter first makes up for lookups that it left out.
-    pub(super) fn drop_stale(&mut self, part: &BatchPart<'_>, spaces: &AddressSpaces) {
+    /// Drops stale translations and updates the page tables, after a reference or a daemon may have
+    /// changed memory. A filter first makes up for lookups that it left out.
+    pub(super) fn follow_memory(&mut self, part: &BatchPart<'_>, spaces: &AddressSpaces) {
         let is_stale = self.system.has_shootdowns();
         self.end_left_out(is_stale, part);
         if is_stale {

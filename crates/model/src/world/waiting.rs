@@ -146,7 +146,7 @@ impl World<'_> {
     }
 
     /// Lets the machines make the lookups that wait. `spaces` is `None` if memory has changed
-    /// already: then no lookup that waits reads a page table.
+    /// already. Then the caller makes sure that no lookup that waits reads a page table.
     pub(super) fn translate_now(&mut self, spaces: Option<&AddressSpaces>) {
         let has_memory = spaces.is_some() || !self.reads_tables || self.waiting.is_empty();
         debug_assert!(has_memory, "a lookup waited while memory changed");
@@ -161,8 +161,8 @@ impl World<'_> {
         self.waiting.clear();
     }
 
-    /// Makes the lookups that the classes deferred: from here on their filters' facts do not hold.
-    /// No other lookup waits, or memory was not used for them.
+    /// Makes the lookups that the classes deferred, since what their filters know does not hold
+    /// from here on. Lookups that wait beside them go on waiting.
     pub(super) fn end_classes(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
         self.classes.sift(&[], true);

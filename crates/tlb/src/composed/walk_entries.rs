@@ -10,11 +10,16 @@ use crate::{EntryLookup, TlbRequest, Translation, Walk};
 use broadleaf_units::PageSize;
 
 impl Composed {
-    /// Walks the page table down to a leaf of a size. `spans` are the address ranges that an entry
-    /// of each level above the base pages covers, smallest first. The walk begins at the lowest
-    /// entry that a structure holds, and loads the entries that it reads. Returns the number of
-    /// entries above the leaf that the walk reads.
-    pub fn walk(&mut self, request: &TlbRequest, leaf: PageSize, spans: &[PageSize]) -> usize {
+    /// Says how much is left of a walk down to a leaf of a size. `spans` are the address ranges that
+    /// an entry of each level above the base pages covers, smallest first. The walk begins at the
+    /// lowest entry that a structure holds, and loads the entries that it reads. Returns the number
+    /// of entries above the leaf that the walk reads.
+    pub fn shorten_walk(
+        &mut self,
+        request: &TlbRequest,
+        leaf: PageSize,
+        spans: &[PageSize],
+    ) -> usize {
         let above = &spans[spans.partition_point(|span| *span <= leaf)..];
         if !self.has_walk_entries {
             self.log.counts.walk_reads += above.len() as u64 + 1;

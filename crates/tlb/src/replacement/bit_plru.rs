@@ -1,6 +1,6 @@
 //! Bit-PLRU: a used bit for each entry; the last bit to be set clears the others.
 
-use super::used_bits::UsedBits;
+use super::parts::used_bits::UsedBits;
 use super::{Replace, Replacement, WayUse, any_ways, first_free, free_ways, keeps_none};
 use broadleaf_units::Described;
 

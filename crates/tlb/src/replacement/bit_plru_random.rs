@@ -1,7 +1,7 @@
 //! Bit-PLRU that draws among the entries without a used bit.
 
-use super::mersenne::MersenneTwister;
-use super::used_bits::UsedBits;
+use super::parts::mersenne::MersenneTwister;
+use super::parts::used_bits::UsedBits;
 use super::{Replace, Replacement, WayUse, any_ways, free_ways, keeps_none};
 use crate::StructureParameter;
 use broadleaf_units::Described;

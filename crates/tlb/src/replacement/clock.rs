@@ -1,6 +1,6 @@
 //! Clock: a second chance for used entries, with a hand that goes round the set.
 
-use super::used_bits::UsedBits;
+use super::parts::used_bits::UsedBits;
 use super::{Replace, Replacement, WayUse, any_ways, first_free, keeps_none};
 use broadleaf_units::Described;
 

@@ -1,6 +1,6 @@
 //! FIFO: the translation that was loaded first makes room.
 
-use super::ages::WayAges;
+use super::parts::ages::WayAges;
 use super::{Replace, Replacement, WayUse, any_ways, keeps_none};
 use broadleaf_units::Described;
 

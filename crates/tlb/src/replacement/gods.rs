@@ -1,6 +1,6 @@
 //! GODS, also called 1-bit LRU: a used bit for each entry, all cleared when every entry was used.
 
-use super::used_bits::UsedBits;
+use super::parts::used_bits::UsedBits;
 use super::{Replace, Replacement, WayUse, any_ways, first_free, keeps_none};
 use broadleaf_units::Described;
 

@@ -1,7 +1,7 @@
 //! Three groups of ways with a tree of bits in each, as in 12-way second-level TLBs.
 
-use super::ages::WayAges;
-use super::tree::{PlruTrees, tree_keeps};
+use super::parts::ages::WayAges;
+use super::parts::tree::{PlruTrees, tree_keeps};
 use super::{Replace, Replacement, RuleShape, WayUse, first_free};
 use broadleaf_units::Described;
 

@@ -1,6 +1,6 @@
 //! Exact LRU: the translation whose last use is longest ago makes room.
 
-use super::ages::WayAges;
+use super::parts::ages::WayAges;
 use super::{Replace, Replacement, WayUse, any_ways};
 use broadleaf_units::Described;
 

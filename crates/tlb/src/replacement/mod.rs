@@ -2,11 +2,8 @@
 //!
 //! A rule is one file of this folder and one line of [`REPLACEMENTS`].
 
-mod ages;
-mod mersenne;
+mod parts;
 mod state;
-mod tree;
-mod used_bits;
 
 pub use state::{ReplacementState, WayUse};
 

@@ -1,6 +1,6 @@
 //! Tree-PLRU: a binary tree of bits that point away from recent uses.
 
-use super::tree::{PlruTrees, tree_keeps};
+use super::parts::tree::{PlruTrees, tree_keeps};
 use super::{Replace, Replacement, WayUse};
 use broadleaf_units::Described;
 

@@ -207,7 +207,7 @@ impl RandomTrace {
             read: &|page| world.read(space, page.0).map(translation),
         };
         self.model
-            .walk(&request, walk.translation.size, &SPANS.map(size_of));
+            .shorten_walk(&request, walk.translation.size, &SPANS.map(size_of));
         self.model.load_evicting(&walk, |one| gone.push(name(one)));
         let read = |page| world.read(space, page);
         let left = self.oracle.load((page, kind), found, &read, &SPANS);

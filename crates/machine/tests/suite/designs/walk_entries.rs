@@ -53,7 +53,7 @@ impl Walked {
         let (page, size) = (PageNumber(page), PageSize::SIZE_4K);
         let request = TlbRequest::load(Asid::ZERO, page);
         if self.tlb.access(&request) == Lookup::Miss {
-            self.tlb.walk(&request, size, &self.spans);
+            self.tlb.shorten_walk(&request, size, &self.spans);
             self.tlb.load(&Walk::plain(Asid::ZERO, page, size));
         }
         self.tlb.check();

@@ -5,13 +5,13 @@ const WORDS: usize = 624;
 
 /// The generator of Matsumoto and Nishimura 1998, with the seeding of the C++ standard.
 #[derive(Clone, Debug)]
-pub(super) struct MersenneTwister {
+pub(crate) struct MersenneTwister {
     state: Box<[u32; WORDS]>,
     next: usize,
 }
 
 impl MersenneTwister {
-    pub(super) fn new(seed: u32) -> Self {
+    pub(crate) fn new(seed: u32) -> Self {
         let mut state = Box::new([seed; WORDS]);
         for at in 1..WORDS {
             let before = state[at - 1];
@@ -22,7 +22,7 @@ impl MersenneTwister {
     }
 
     /// The next number.
-    pub(super) fn next(&mut self) -> u32 {
+    pub(crate) fn next(&mut self) -> u32 {
         if self.next == WORDS {
             self.twist();
         }

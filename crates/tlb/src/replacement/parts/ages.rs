@@ -1,10 +1,10 @@
 //! Ages of ways: the order of their last use or of their fills.
 
-use super::WayUse;
+use crate::replacement::WayUse;
 
 /// A time for each way of each set. A later time is larger.
 #[derive(Clone, Debug)]
-pub(super) struct WayAges {
+pub(crate) struct WayAges {
     ways: usize,
     /// Set after set.
     times: Vec<u64>,
@@ -12,7 +12,7 @@ pub(super) struct WayAges {
 }
 
 impl WayAges {
-    pub(super) fn new(sets: usize, ways: usize) -> Self {
+    pub(crate) fn new(sets: usize, ways: usize) -> Self {
         Self {
             ways,
             times: vec![0; sets * ways],
@@ -21,13 +21,13 @@ impl WayAges {
     }
 
     /// Makes a way the newest.
-    pub(super) fn renew(&mut self, set: usize, way: usize) {
+    pub(crate) fn renew(&mut self, set: usize, way: usize) {
         self.now += 1;
         self.times[set * self.ways + way] = self.now;
     }
 
     /// The oldest way that is not locked.
-    pub(super) fn oldest(&self, set: usize, uses: &[WayUse]) -> usize {
+    pub(crate) fn oldest(&self, set: usize, uses: &[WayUse]) -> usize {
         let times = &self.times[set * self.ways..][..self.ways];
         let mut oldest = (u64::MAX, 0);
         for (way, (time, found)) in times.iter().zip(uses).enumerate() {

@@ -1,0 +1,6 @@
+//! What several rules are made of. Each rule is a file of the folder above.
+
+pub(super) mod ages;
+pub(super) mod mersenne;
+pub(super) mod tree;
+pub(super) mod used_bits;
