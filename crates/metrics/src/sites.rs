@@ -8,13 +8,13 @@ pub struct AdvisedSite {
     /// The allocator: a function such as `malloc`, or `static data`.
     pub allocator: String,
     /// The function that answers "where in my code": the innermost frame of `frames` that is not
-    /// in a library, as far as source files tell. For static data, the variable. Empty if unknown.
+    /// in a library, as far as source files show. For static data, the variable. Empty if unknown.
     pub function: String,
     /// The source file of `function`. Without debug information, the program or library.
     pub file: String,
     /// The line in `file`; 0 if unknown.
     pub line: u32,
-    /// The caller of `function`, if it is known and not in a library: it tells the calls of a
+    /// The caller of `function`, if it is known and not in a library: it separates the calls of a
     /// function apart that allocates for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called_from: Option<AdvisedFrame>,

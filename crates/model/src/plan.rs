@@ -137,7 +137,7 @@ impl Plan {
         Ok(self)
     }
 
-    /// Tells that the trace holds no instruction fetches. Then no code is read.
+    /// Notes that the trace holds no instruction fetches. Then no code is read.
     pub fn without_fetches(mut self) -> Self {
         if let Some(limits) = &mut self.limits {
             limits.code = false;

@@ -1,4 +1,4 @@
-//! The page tables of a recorded system, as far as a trace has told them.
+//! The page tables of a recorded system, as far as a trace has reported them.
 
 use broadleaf_trace::GuestLeaf;
 use broadleaf_units::{PageNumber, PageSize, SpaceId};

@@ -141,7 +141,7 @@ pub(crate) struct SlowSet<K> {
     wired: usize,
     /// The next use of the translation that is looked up now.
     foreseen: u64,
-    /// The lookups so far whose next use was told.
+    /// The lookups so far whose next use was given.
     numbered: u64,
 }
 
@@ -166,7 +166,7 @@ impl<K: Copy + Eq> SlowSet<K> {
         }
     }
 
-    /// Tells the set the next use of the translation that is looked up now.
+    /// Gives the set the next use of the translation that is looked up now.
     pub(crate) fn foresee(&mut self, next_use: u64) {
         self.foreseen = next_use;
         // Another structure may answer this use of an entry.

@@ -107,7 +107,7 @@ impl AgedTlb {
         }
     }
 
-    /// Tells the structures the next use of the translation that is looked up now.
+    /// Gives the structures the next use of the translation that is looked up now.
     pub fn foresee(&mut self, next_use: u64) {
         let structures = self.first.iter_mut().chain(&mut self.second);
         for set in structures.flat_map(|filled| &mut filled.sets) {

@@ -39,7 +39,7 @@ pub(crate) struct Chains<N> {
 }
 
 impl<N: ChainNode> Chains<N> {
-    /// Empty chains, one for each bucket. `region` tells tables apart by their addresses. No node
+    /// Empty chains, one for each bucket. `region` gives each table addresses of its own. No node
     /// has more than `1 << shift` bytes.
     pub(crate) fn new(heads: ChainHead, buckets: usize, region: u64, shift: u32) -> Self {
         Self {

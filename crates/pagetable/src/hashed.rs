@@ -37,7 +37,7 @@ pub(crate) struct HashedShape {
     pub(crate) block: PageSize,
     /// The places of first nodes.
     pub(crate) heads: ChainHead,
-    /// Tells tables apart.
+    /// Gives each table addresses of its own.
     pub(crate) region: u64,
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct Nodes<T> {
 const REGION_SHIFT: u32 = 44;
 
 impl<T> Nodes<T> {
-    /// No nodes. `region` tells kinds of nodes apart; nodes lie `1 << shift` bytes apart, so that
+    /// No nodes. `region` separates kinds of nodes; nodes lie `1 << shift` bytes apart, so that
     /// each begins on a line of its own.
     pub(crate) const fn new(region: u64, shift: u32) -> Self {
         Self {

@@ -201,7 +201,7 @@ impl Pipeline {
         });
     }
 
-    /// The next instruction tells where a branch went.
+    /// The next instruction shows where a branch went.
     fn resolve(&mut self, branch: &OpenBranch) {
         let went = self.flow(self.at).address;
         let predictor = &mut self.branches;

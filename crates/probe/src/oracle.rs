@@ -38,7 +38,7 @@ pub trait ChaseOracle {
 
     /// Returns the steady share of the references of a string that miss a level. The string is
     /// repeated in its own order, from a state that `start` determines or that is arbitrary.
-    /// `None` if the oracle cannot tell. `all_miss` is a string whose references all miss.
+    /// `None` if the oracle does not know. `all_miss` is a string whose references all miss.
     fn miss_ratio(
         &mut self,
         level: TlbLevel,

@@ -304,7 +304,7 @@ fn visits_of(batch: &RecordBatch) -> Result<Vec<Visit>, String> {
     }
     let none = || vec![0; rows];
     let (loads, stores) = (loads.unwrap_or_else(none), stores.unwrap_or_else(none));
-    // Loads come first, unless a column tells otherwise.
+    // Loads come first, unless a column says otherwise.
     let before = counts("loads_before_store")?.unwrap_or_else(|| loads.clone());
     let instructions = counts("instructions")?.unwrap_or_else(none);
     let leads = match batch.column_by_name("lead") {

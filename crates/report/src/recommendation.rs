@@ -35,7 +35,7 @@ pub fn recommendations(comparison: &Comparison, context: &Context<'_>) -> Vec<Re
     machines(comparison).iter().filter_map(on).collect()
 }
 
-/// Returns the result whose run time is told: the chosen one, or the fastest if base pages were
+/// Returns the result whose run time is printed: the chosen one, or the fastest if base pages were
 /// chosen.
 fn told_of<'a>(
     advice: &Advice,

@@ -5,7 +5,7 @@ use broadleaf_units::{Rights, SpaceId, VirtAddr};
 /// The entry of a page table that translates a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GuestLeaf {
-    /// The first byte of the page. A page of 1 GiB is told for each 2 MiB of it that is used.
+    /// The first byte of the page. A page of 1 GiB is reported for each 2 MiB of it that is used.
     pub start: VirtAddr,
     /// The logarithm of the page's size in bytes: 12, 21 or 30.
     pub shift: u8,

@@ -97,7 +97,7 @@ impl NaiveGuest {
         }
     }
 
-    /// Tells a leaf, and drops what became stale with it.
+    /// Reports a leaf, and drops what became stale with it.
     fn tell(&mut self, space: SpaceId, page: u64, leaf: Leaf) {
         let block = page / 512;
         self.blocks.insert((space, block));
@@ -129,7 +129,7 @@ impl NaiveGuest {
             self.tlb.remove_superpage(space, block);
             self.tables.remove(&(space, first));
         }
-        // The frame of a base page is never used twice here, so a leaf that is told has changed.
+        // No base page gets the frame of another here, so a reported leaf has changed.
         self.tlb.remove_pages(space, &(page..page + 1));
         self.tables.insert((space, page), leaf);
     }

@@ -161,7 +161,7 @@ fn miss(tlb: &mut Tlb, request: TlbRequest, table: &SmallTable<'_>) {
         translation: translation(table.page(request.page.0)),
         read: &|page| table.read(page.0).map(translation),
     };
-    tlb.walk(&request, walk.translation.size, &SPANS.map(size_of));
+    tlb.shorten_walk(&request, walk.translation.size, &SPANS.map(size_of));
     tlb.load(&walk);
 }
 

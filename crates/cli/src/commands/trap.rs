@@ -34,7 +34,7 @@ pub(crate) fn run(options: &RecordArgs) -> Result<(), Failure> {
         mechanism: options.mechanism.and_then(Into::into),
         configuration: &format!("{options:?}"),
     };
-    // The program ends by the signals of the terminal, and this command tells its counts.
+    // The program ends by the signals of the terminal, and this command prints its counts.
     let left = LeftToChild::starting();
     let trapped = trap(&request, &mut |_| left.begun(None));
     drop(left);

@@ -266,7 +266,7 @@ fn switches_give_huge_pages_where_their_program_is_there() {
     }
 }
 
-/// A switch is only told for its own program.
+/// A switch is only named for its own program.
 #[test]
 fn switches_apply_to_their_programs_alone() {
     let names = |path: &str| -> Vec<&str> {

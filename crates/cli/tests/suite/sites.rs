@@ -114,7 +114,7 @@ fn c_names_malloc_mmap_and_variables() {
             &mark,
         );
     }
-    // One function maps both, and the table tells its callers apart.
+    // One function maps both, and the table separates its callers.
     for hot in ["first", "second"] {
         let Some(advice) = advised(&folder, &[text(&program), "mmap", hot]) else {
             return;

@@ -185,7 +185,7 @@ fn thread_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Returns the page faults of this thread; 0 if the kernel does not tell.
+/// Returns the page faults of this thread; 0 if the kernel does not count them.
 fn faults() -> u64 {
     // SAFETY: a structure of numbers, for which zeroes are values; the call writes to it alone.
     unsafe {

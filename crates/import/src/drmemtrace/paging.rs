@@ -7,7 +7,7 @@ use crate::batch::ImportBatch;
 use crate::error::ImportError;
 
 impl DrmemtraceImporter {
-    /// Keeps the frame of a page if the marker tells it. Other markers are counted.
+    /// Keeps the frame of a page if the marker has it. Other markers are counted.
     pub(super) fn place_of_page(
         &mut self,
         current: usize,

@@ -132,7 +132,7 @@ impl PhysicalPages {
         Ok(())
     }
 
-    /// Tells the place of a page, unless it is known.
+    /// Reports the place of a page, unless it is known.
     fn tell(
         &mut self,
         space: SpaceId,

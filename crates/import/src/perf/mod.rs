@@ -46,7 +46,7 @@ struct PerfReader {
     last: PerfEvent,
 }
 
-/// An event: its name, and the kind of access that the name tells.
+/// An event: its name, and the kind of access that the name implies.
 #[derive(Debug, Default)]
 struct PerfEvent {
     name: Vec<u8>,

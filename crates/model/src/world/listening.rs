@@ -62,7 +62,7 @@ impl World<'_> {
         self.next_look = self.wanted_look();
     }
 
-    /// Tells the listeners about decisions that they have not heard.
+    /// Passes the listeners the decisions that they have not heard.
     fn tell_decisions(&mut self) {
         if !self.system.has_decisions() {
             return;
@@ -169,7 +169,7 @@ impl World<'_> {
         self.visit_showing(&Step { visit, origin }, uses, scene)
     }
 
-    /// Tells the listeners that events may have passed.
+    /// Notifies the listeners that events may have passed.
     pub(super) fn pass_events(&mut self) {
         self.listeners().for_each(|one| one.events_passed());
     }

@@ -43,7 +43,7 @@ impl ListedTlb {
         structures.map(|structure| structure.entries.len()).sum()
     }
 
-    /// Tells the structures the next use of the translation that is looked up now.
+    /// Gives the structures the next use of the translation that is looked up now.
     pub fn foresee(&mut self, next_use: u64) {
         let sets = self.structures.iter_mut().flat_map(|of| &mut of.sets);
         sets.for_each(|set| set.foresee(next_use));

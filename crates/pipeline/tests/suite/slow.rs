@@ -80,7 +80,7 @@ proptest! {
         pipeline.enter(Arc::from(path));
         for (flow, load) in &instructions {
             pipeline.advance(1);
-            // Loads that hit the first level need not be told.
+            // Loads that hit the first level need not be reported.
             if flow.loads && *load != spec.load {
                 pipeline.memory_ends(pipeline.memory_begins() + pipeline.slots(*load));
             }

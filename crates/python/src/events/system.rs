@@ -110,7 +110,7 @@ fn leaf_of(row: &EventRow, kind: &str) -> Result<GuestLeaf, String> {
     })?;
     let start = *need(&row.start, "start", kind)?;
     let physical = *need(&row.to_start, "to_start", kind)?;
-    // A leaf of 1 GiB is told for each 2 MiB of it that is used.
+    // A leaf of 1 GiB is reported for each 2 MiB of it that is used.
     let unit = bytes.min(1 << 21);
     for (column, address) in [("start", start), ("to_start", physical)] {
         if address % unit != 0 {

@@ -100,7 +100,7 @@ impl TrapTlb {
         found
     }
 
-    /// Refers to a page that trapped. `is_mapped` tells whether the run of pages is mapped as a
+    /// Refers to a page that trapped. `is_mapped` says whether the run of pages is mapped as a
     /// whole with one protection, and `counts` whether a page can trap.
     pub(super) fn refer(
         &mut self,

@@ -63,7 +63,7 @@ fn natively(program: &Path, place: &Path) -> Option<Vec<PlacedRegion>> {
 }
 
 /// The end of the mappings that the loader makes, modulo 2 MiB, and whether the first one there is a
-/// file: of `cat`, which runs natively. `None` if it cannot be told.
+/// file: of `cat`, which runs natively. `None` if it is not known.
 fn loader_begins_with_a_file() -> Option<(u64, bool)> {
     let maps = Command::new("setarch")
         .args(["-R", "cat", "/proc/self/maps"])

@@ -46,7 +46,7 @@ impl AnsweredProgram {
             && path.is_file()
             && let Ok(opened) = File::open(path)
         {
-            // A file that cannot be read tells nothing.
+            // A file that cannot be read shows nothing.
             let _ = opened.take(MOST_SEARCHED).read_to_end(&mut file);
         }
         let name = path.file_name().map(|name| name.to_string_lossy());

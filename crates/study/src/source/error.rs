@@ -28,7 +28,7 @@ pub enum ReadError {
         /// The damage.
         damage: Damage,
     },
-    /// The trace does not tell where instructions end.
+    /// The trace does not show where instructions end.
     #[error(
         "{0}: does not tell where instructions end, so they cannot begin again: a recording of \
          `broadleaf record` tells it; a recoded or reduced copy, a text or an import does not"

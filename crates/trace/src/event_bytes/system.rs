@@ -77,7 +77,7 @@ fn leaf(from: &mut Cursor<'_>) -> Result<GuestLeaf, &'static str> {
         12 | 21 | 30 => shift as u8,
         _ => return Err("a leaf has no size of x86-64"),
     };
-    // A page of 1 GiB is told for 2 MiB of it.
+    // A page of 1 GiB is reported for 2 MiB of it.
     let unit = (1u64 << shift.min(21)) - 1;
     if start & unit != 0 || physical & unit != 0 {
         return Err("a leaf is not aligned to its size");

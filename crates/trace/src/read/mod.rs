@@ -44,7 +44,7 @@ pub enum VisitEnds {
     Units,
     /// Where an instruction ends. A visit without instructions then continues the instruction of
     /// the visit before. Traces without instruction counts ([`Options`]) and chunks of phrases do
-    /// not tell where instructions end. Reading takes several times as long.
+    /// not show where instructions end. Reading takes several times as long.
     ///
     /// [`Options`]: crate::Options
     Instructions,

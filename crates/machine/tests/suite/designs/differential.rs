@@ -172,7 +172,7 @@ impl RandomTrace {
                 SlowReference::Store => ReferenceKind::Store,
             },
         };
-        // Whatever OPT is told: equal next uses occur, and past ones.
+        // OPT may learn anything: equal next uses occur, and past ones.
         let (near, now) = (self.rng.below(16), step as u64);
         let later = now + self.rng.below(64);
         let next_use = self.rng.pick(&[near, now, later, u64::MAX]);

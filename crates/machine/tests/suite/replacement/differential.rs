@@ -93,7 +93,7 @@ fn compare(
                     true => (PageSize::SIZE_2M, PageSizeKind::Super),
                     false => (PageSize::SIZE_4K, PageSizeKind::Base),
                 };
-                // Whatever OPT is told: equal next uses occur, and past ones.
+                // OPT may learn anything: equal next uses occur, and past ones.
                 let (near, later) = (rng.below(16), step + rng.below(64));
                 let next_use = rng.pick(&[near, step, later, u64::MAX]);
                 ours.foresee(next_use);

@@ -103,7 +103,7 @@ fn start_thread(
 
 /// Starts a process. Its misses do not count. It has memory of its own, unless the program waits
 /// for it to execute another program or to end (`vfork`, `posix_spawn`): then both share the memory
-/// file, so that the child can tell its parent why it failed.
+/// file, so that the child can report to its parent why it failed.
 fn fork(
     engine: &mut Engine,
     [flags, stack, parent_id, child_id, storage, _]: [u64; 6],
