@@ -135,16 +135,13 @@ fn workspace() -> PathBuf {
     let moved = moved.replace(", \"fuzz\"", "");
     // The profile is the repository's for the external crates, which are built already. The copied
     // crates are compiled as they are: their tests take less time than optimising them.
-    let (rest, profile) = moved
-        .split_once("[profile.checked.package]\n")
-        .expect("a list of the checked profile");
-    assert!(!profile.contains("\n["), "the list is the last table");
+    let is_ours = |line: &&str| line.starts_with("broadleaf-") && line.contains("opt-level");
+    let others: Vec<&str> = moved.lines().filter(|line| !is_ours(line)).collect();
+    let last = others.iter().rfind(|line| line.starts_with('['));
+    assert_eq!(last, Some(&"[profile.checked.package]"), "the last table");
     let copied = TESTED.iter().chain(IMPORTED);
     let quick = copied.map(|name| format!("broadleaf-{name} = {{ opt-level = 0 }}\n"));
-    let moved = format!(
-        "{rest}[profile.checked.package]\n{}",
-        quick.collect::<String>()
-    );
+    let moved = format!("{}\n{}", others.join("\n"), quick.collect::<String>());
     fs::write(folder.join("Cargo.toml"), moved).expect("a file is written");
     for name in READ {
         let (from, copy) = (root().join(name), inner.join(name));
