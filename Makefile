@@ -12,7 +12,8 @@ export FUZZ_SECONDS
 # Lints of all crates and of the fuzz targets. Checking links nothing, so the fuzzer's own library need not be
 # built, which would take a C++ compiler.
 CLIPPY := CUSTOM_LIBFUZZER_PATH=/nowhere/libfuzzer.a \
-	cargo clippy --profile checked --workspace --all-targets --features broadleaf-fuzz/libfuzzer --locked -- -D warnings
+	cargo clippy --profile checked --workspace --all-targets --locked \
+	--features broadleaf-fuzz/libfuzzer,broadleaf-python/stubs -- -D warnings
 
 # What `make test` builds, once: the command, the tests, and the Python extension with the types of its
 # functions. The profile is in Cargo.toml.
@@ -44,7 +45,7 @@ test:
 	cargo fmt --all --check
 	@$(FMT_CHECK)
 	$(CLIPPY)
-	cargo build $(CHECKED) --lib --bins --tests
+	cargo build $(CHECKED) --lib --bins --tests --examples
 	BROADLEAF=$(BUILT)/broadleaf BROADLEAF_GUARDED=$(BUILT)/broadleaf-guarded cargo test $(CHECKED)
 	@BROADLEAF=$(BUILT)/broadleaf BROADLEAF_EXTENSION=$(BUILT)/lib_broadleaf.so scripts/python.sh
 	@scripts/setup.sh book
@@ -55,7 +56,7 @@ check:
 	cargo fmt --all --check
 	@$(FMT_CHECK)
 	$(CLIPPY)
-	cargo test --locked --quiet -p broadleaf-layers
+	cargo test --profile checked --locked --quiet -p broadleaf-layers
 
 web:
 	@scripts/setup.sh web

@@ -26,7 +26,7 @@ done
 
 # Tests the parts of memory with a million operations each, and checks the invariants after each.
 echo "memory, ${BROADLEAF_OPERATIONS:=1000000} operations" >&2
-BROADLEAF_OPERATIONS=$BROADLEAF_OPERATIONS cargo test --locked --package broadleaf-memory
+BROADLEAF_OPERATIONS=$BROADLEAF_OPERATIONS cargo test --profile checked --locked --package broadleaf-memory
 
 echo "To keep finds as seeds: cargo +nightly fuzz cmin --features libfuzzer NAME fuzz/corpus/NAME," \
   "then copy small files to fuzz/seeds/NAME" >&2

@@ -4,5 +4,5 @@
 # its reason in CHANGELOG.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-BROADLEAF_UPDATE=1 cargo test --quiet --package broadleaf-cli --test suite not_moved
+BROADLEAF_UPDATE=1 cargo test --profile checked --quiet --package broadleaf-cli --test suite not_moved
 git --no-pager diff --stat -- tests/golden

@@ -6,6 +6,7 @@
 # Usage: python.sh [PYTEST-ARGUMENT...]; PYTHON names the interpreter (python3), and
 # BROADLEAF_EXTENSION an extension that is built already, with the feature `stubs`.
 set -euo pipefail
+[ -z "${BROADLEAF_EXTENSION:-}" ] || BROADLEAF_EXTENSION=$(realpath -e "$BROADLEAF_EXTENSION")
 cd "$(dirname "$0")/.."
 
 target=${CARGO_TARGET_DIR:-target}
@@ -16,9 +17,10 @@ venv=$target/python-venv
 package=$target/python
 
 if [ -z "${BROADLEAF_EXTENSION:-}" ]; then
-  cargo build --profile checked --locked --package broadleaf-python --features stubs
-  export BROADLEAF_EXTENSION=$target/checked/lib_broadleaf.so
+  cargo build --profile checked --locked --workspace --lib --features broadleaf-python/stubs
+  BROADLEAF_EXTENSION=$target/checked/lib_broadleaf.so
 fi
+export BROADLEAF_EXTENSION
 
 # The environment is made again if the list of its packages changed.
 tests=$("$python" - <<'END'

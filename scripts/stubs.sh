@@ -5,6 +5,7 @@
 # Usage: stubs.sh [--check]; with --check, it fails where the committed stub is another.
 # BROADLEAF_EXTENSION names an extension that is built already, with that feature.
 set -euo pipefail
+[ -z "${BROADLEAF_EXTENSION:-}" ] || BROADLEAF_EXTENSION=$(realpath -e "$BROADLEAF_EXTENSION")
 cd "$(dirname "$0")/.."
 
 stub=python/broadleaf/_broadleaf.pyi
@@ -21,7 +22,7 @@ if [ ! -x "$tools/bin/pyo3-introspection" ]; then
 fi
 
 if [ -z "${BROADLEAF_EXTENSION:-}" ]; then
-  cargo build --profile checked --locked --quiet --package broadleaf-python --features stubs
+  cargo build --profile checked --locked --quiet --workspace --lib --features broadleaf-python/stubs
   BROADLEAF_EXTENSION=$target/checked/lib_broadleaf.so
 fi
 made=$(mktemp -d)

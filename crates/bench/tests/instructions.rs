@@ -2,7 +2,7 @@
 //! compares them with stored counts.
 //!
 //! Seconds differ from run to run by more than most changes are worth. Instruction counts do not
-//! differ for the same compiler, input and processor. The compiler is the one of
+//! differ for the same compiler, profile, input and processor. The compiler is the one of
 //! `rust-toolchain.toml`. The inputs are golden or generated. The processor is the one that
 //! Valgrind shows the program on any machine. `instructions.toml` beside this crate's manifest
 //! holds the counts and the reason for each.

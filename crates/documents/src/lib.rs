@@ -125,10 +125,9 @@ pub fn broadleaf() -> Result<PathBuf, String> {
         .ancestors()
         .nth(2)
         .map(|folder| folder.join("broadleaf"));
-    built.filter(|path| path.is_file()).ok_or_else(|| {
-        "there is no command to test: run `cargo build --bin broadleaf`, or set BROADLEAF"
-            .to_owned()
-    })
+    built
+        .filter(|path| path.is_file())
+        .ok_or_else(|| "there is no command to test: set BROADLEAF to the path of one".to_owned())
 }
 
 /// Runs a document's commands in the empty folder `folder`.

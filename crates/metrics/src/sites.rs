@@ -14,8 +14,8 @@ pub struct AdvisedSite {
     pub file: String,
     /// The line in `file`; 0 if unknown.
     pub line: u32,
-    /// The caller of `function`, if it is known and not in a library: it separates the calls of a
-    /// function apart that allocates for others.
+    /// The caller of `function`, if it is known and not in a library. It distinguishes the calls of
+    /// a function that allocates for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called_from: Option<AdvisedFrame>,
     /// The call stack, the caller of the allocator first.

@@ -10,7 +10,7 @@ use std::fmt;
 const FIELD: &str = "walks_";
 
 /// The number of walks by the size of the translation that the TLB loads. Serialises as one field
-/// for each size: always `walks_4k` and `walks_2m`, and `walks_<size>` for other sizes found.
+/// for each size: always `walks_4k` and `walks_2m`, and `walks_<size>` for other sizes.
 #[derive(Clone, Debug, Default)]
 pub struct Walks(BTreeMap<PageSize, u64>);
 
@@ -20,12 +20,12 @@ impl Walks {
         Self::default()
     }
 
-    /// Adds `count` walks that found a page of `size`.
+    /// Adds `count` walks after which the TLB loads a page of `size`.
     pub fn add(&mut self, size: PageSize, count: u64) {
         *self.0.entry(size).or_insert(0) += count;
     }
 
-    /// The number of walks that found a page of `size`.
+    /// The number of walks after which the TLB loads a page of `size`.
     pub fn of(&self, size: PageSize) -> u64 {
         self.0.get(&size).copied().unwrap_or(0)
     }

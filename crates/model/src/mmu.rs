@@ -328,7 +328,7 @@ impl<'a> Mmu<'a> {
         self.listener = Some(listener);
     }
 
-    /// Passes the core's clock the additions that the lookups of a visit made.
+    /// Passes to the core's clock the additions that the lookups of a visit made.
     #[inline]
     pub(super) fn note_scattering(&mut self) {
         if !self.scatters {

@@ -32,23 +32,33 @@ struct Recent {
     found: FoundBlock,
 }
 
-/// A block.
+/// A block, in one number: many blocks are in use at a time, and smaller entries of them stay
+/// nearer to the processor.
 #[derive(Clone, Copy, Debug)]
-struct FoundBlock {
-    block: BlockId,
+struct FoundBlock(u32);
+
+impl FoundBlock {
+    const fn new(block: BlockId, entered: bool) -> Self {
+        const { assert!(MOST_BLOCKS <= 1 << 31) };
+        Self(block.0 << 1 | entered as u32)
+    }
+
+    const fn block(self) -> BlockId {
+        BlockId(self.0 >> 1)
+    }
+
     /// True if pages moved to the block: then a reference to a page does not show that the page was
     /// in this block.
-    entered: bool,
+    const fn entered(self) -> bool {
+        self.0 & 1 != 0
+    }
 }
 
 /// An entry of no epoch.
 const NOTHING: Recent = Recent {
     number: BlockNumber(0),
     epoch: 0,
-    found: FoundBlock {
-        block: BlockId(0),
-        entered: false,
-    },
+    found: FoundBlock(0),
 };
 
 /// The accesses of the trace that was replayed before, and the pages that they touched.
@@ -228,7 +238,7 @@ impl Stream {
     /// Records a visit to a page, for memories that are modelled to the frame and keep their own
     /// state.
     pub fn note_visit(&mut self, page: PageNumber) -> Result<(), Refused> {
-        let block = self.block(page, &mut || {})?.block;
+        let block = self.block(page, &mut || {})?.block();
         let offset = GEOMETRY.offset_in_block(page);
         let spaces = &self.spaces;
         self.touched
@@ -266,8 +276,8 @@ impl Stream {
         page: PageNumber,
         wait: &mut dyn FnMut(),
     ) -> Result<(BlockId, bool), Refused> {
-        let FoundBlock { block, entered } = self.block(page, wait)?;
-        Ok((block, entered))
+        let found = self.block(page, wait)?;
+        Ok((found.block(), found.entered()))
     }
 
     /// Adds the sums of visits that were made.
@@ -310,10 +320,7 @@ impl Stream {
         }
         self.kernel_references |= is_kernels(page);
         let block = self.prepared(number, wait)?;
-        let found = FoundBlock {
-            block,
-            entered: self.spaces.was_entered(block),
-        };
+        let found = FoundBlock::new(block, self.spaces.was_entered(block));
         let place = self.place_of(number);
         self.recent[place] = Recent {
             number,

@@ -52,7 +52,7 @@ pub struct RecordedWindows {
     space: SpaceId,
     /// The index of the present window of each space.
     open: BTreeMap<SpaceId, usize>,
-    /// Accesses and instructions of each space, as far as borders have them.
+    /// Accesses and instructions of each space, as of the last border.
     totals: BTreeMap<SpaceId, (u64, u64)>,
 }
 

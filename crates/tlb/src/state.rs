@@ -122,11 +122,11 @@ impl Tlb {
         }
     }
 
-    /// Says how much is left of a walk down to a leaf of a size, after a [`Lookup::Miss`] and
-    /// before the leaf is loaded. The TLB reads no table. `spans` are the address ranges that an entry of
-    /// each level above the base pages covers, smallest first. Structures with walk entries shorten
-    /// the walk, and hold what it reads. Returns the number of entries above the leaf that the walk
-    /// reads.
+    /// Shortens a walk down to a leaf of a size by the entries that structures with walk entries
+    /// hold, and loads those that the walk reads. Call this after a [`Lookup::Miss`], before the
+    /// leaf is loaded. `spans` are the address ranges that an entry of each level above the base
+    /// pages covers, smallest first. Returns the number of entries above the leaf that the walk
+    /// reads. The TLB itself reads no table.
     #[inline]
     pub fn shorten_walk(
         &mut self,

@@ -129,7 +129,7 @@ impl NaiveGuest {
             self.tlb.remove_superpage(space, block);
             self.tables.remove(&(space, first));
         }
-        // No base page gets the frame of another here, so a reported leaf has changed.
+        // No frame of a base page comes twice here, so each reported leaf has changed.
         self.tlb.remove_pages(space, &(page..page + 1));
         self.tables.insert((space, page), leaf);
     }

@@ -24,8 +24,8 @@ fn has(program: &str) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
-/// The tools of the page, installed once as the lock file says. `Err` has the reason why they cannot
-/// be.
+/// The tools of the page, installed once as the lock file says. `Err` has the reason why they
+/// cannot be.
 fn tools() -> Result<(), String> {
     static INSTALLED: OnceLock<Result<(), String>> = OnceLock::new();
     INSTALLED.get_or_init(install_tools).clone()

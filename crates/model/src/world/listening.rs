@@ -62,7 +62,7 @@ impl World<'_> {
         self.next_look = self.wanted_look();
     }
 
-    /// Passes the listeners the decisions that they have not heard.
+    /// Passes to the listeners the decisions that they have not heard.
     fn tell_decisions(&mut self) {
         if !self.system.has_decisions() {
             return;

@@ -191,7 +191,7 @@ impl World<'_> {
             }
         };
         if is_due || settled.is_none() {
-            self.follow_memory(scene.part, &scene.stream.spaces);
+            self.take_up_changes(scene.part, &scene.stream.spaces);
         }
         Some(level)
     }

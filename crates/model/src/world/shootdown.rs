@@ -12,7 +12,7 @@ use broadleaf_units::SpaceId;
 impl World<'_> {
     /// Drops stale translations and updates the page tables, after a reference or a daemon may have
     /// changed memory. A filter first makes up for lookups that it left out.
-    pub(super) fn follow_memory(&mut self, part: &BatchPart<'_>, spaces: &AddressSpaces) {
+    pub(super) fn take_up_changes(&mut self, part: &BatchPart<'_>, spaces: &AddressSpaces) {
         let is_stale = self.system.has_shootdowns();
         self.end_left_out(is_stale, part);
         if is_stale {

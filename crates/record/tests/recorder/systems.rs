@@ -77,7 +77,7 @@ fn guest(processors: u32) -> Option<GuestMachine> {
     })
 }
 
-/// The leaves that a trace has reported so far. Each page has to be reported before its use.
+/// The leaves that a trace has reported so far. It checks that each page comes before its use.
 #[derive(Default)]
 struct ToldLeaves {
     running: SpaceId,

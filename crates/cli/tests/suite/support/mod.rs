@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// The command to test: the release build that `make test` names in `BROADLEAF`, or else the build
+/// The command to test: the build that `make test` names in `BROADLEAF`, or else the build
 /// that Cargo made for this test.
 pub(crate) fn binary() -> PathBuf {
     let named = std::env::var_os("BROADLEAF").map(PathBuf::from);

@@ -4,7 +4,7 @@ use crate::replacement::WayUse;
 
 /// A time for each way of each set. A later time is larger.
 #[derive(Clone, Debug)]
-pub(crate) struct WayAges {
+pub(in crate::replacement) struct WayAges {
     ways: usize,
     /// Set after set.
     times: Vec<u64>,
@@ -12,7 +12,7 @@ pub(crate) struct WayAges {
 }
 
 impl WayAges {
-    pub(crate) fn new(sets: usize, ways: usize) -> Self {
+    pub(in crate::replacement) fn new(sets: usize, ways: usize) -> Self {
         Self {
             ways,
             times: vec![0; sets * ways],
@@ -21,13 +21,13 @@ impl WayAges {
     }
 
     /// Makes a way the newest.
-    pub(crate) fn renew(&mut self, set: usize, way: usize) {
+    pub(in crate::replacement) fn renew(&mut self, set: usize, way: usize) {
         self.now += 1;
         self.times[set * self.ways + way] = self.now;
     }
 
     /// The oldest way that is not locked.
-    pub(crate) fn oldest(&self, set: usize, uses: &[WayUse]) -> usize {
+    pub(in crate::replacement) fn oldest(&self, set: usize, uses: &[WayUse]) -> usize {
         let times = &self.times[set * self.ways..][..self.ways];
         let mut oldest = (u64::MAX, 0);
         for (way, (time, found)) in times.iter().zip(uses).enumerate() {

@@ -5,13 +5,13 @@ const WORDS: usize = 624;
 
 /// The generator of Matsumoto and Nishimura 1998, with the seeding of the C++ standard.
 #[derive(Clone, Debug)]
-pub(crate) struct MersenneTwister {
+pub(in crate::replacement) struct MersenneTwister {
     state: Box<[u32; WORDS]>,
     next: usize,
 }
 
 impl MersenneTwister {
-    pub(crate) fn new(seed: u32) -> Self {
+    pub(in crate::replacement) fn new(seed: u32) -> Self {
         let mut state = Box::new([seed; WORDS]);
         for at in 1..WORDS {
             let before = state[at - 1];
@@ -22,7 +22,7 @@ impl MersenneTwister {
     }
 
     /// The next number.
-    pub(crate) fn next(&mut self) -> u32 {
+    pub(in crate::replacement) fn next(&mut self) -> u32 {
         if self.next == WORDS {
             self.twist();
         }

@@ -1,4 +1,4 @@
-//! What several rules are made of. Each rule is a file of the folder above.
+//! Parts of replacement rules. Each rule is a file of the folder above.
 
 pub(super) mod ages;
 pub(super) mod mersenne;

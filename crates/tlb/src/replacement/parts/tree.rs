@@ -6,13 +6,13 @@
 /// the other side of each bit. The last of these uses went to as many translations as there are
 /// levels. All are still there, since nothing was used beside them later. So the translation that
 /// makes room is none of them, and the one that takes its place is another again.
-pub(crate) fn tree_keeps(ways: usize) -> Option<usize> {
+pub(in crate::replacement) fn tree_keeps(ways: usize) -> Option<usize> {
     Some(ways.checked_ilog2()? as usize + 1)
 }
 
 /// A binary tree of bits for each set. The number of leaves is a power of two.
 #[derive(Clone, Debug)]
-pub(crate) struct PlruTrees {
+pub(in crate::replacement) struct PlruTrees {
     leaves: usize,
     /// Set after set. Node `n` has the children `2n` and `2n + 1`; the root is node 1. A bit is
     /// true if it points to the second child.
@@ -21,7 +21,7 @@ pub(crate) struct PlruTrees {
 
 impl PlruTrees {
     /// Trees whose bits point to the first leaf.
-    pub(crate) fn new(sets: usize, leaves: usize) -> Self {
+    pub(in crate::replacement) fn new(sets: usize, leaves: usize) -> Self {
         Self {
             leaves,
             bits: vec![false; sets * leaves],
@@ -29,7 +29,7 @@ impl PlruTrees {
     }
 
     /// Lets all bits above a leaf point away from it.
-    pub(crate) fn turn_away(&mut self, set: usize, leaf: usize) {
+    pub(in crate::replacement) fn turn_away(&mut self, set: usize, leaf: usize) {
         let bits = &mut self.bits[set * self.leaves..];
         let mut node = self.leaves + leaf;
         while node > 1 {
@@ -39,7 +39,11 @@ impl PlruTrees {
     }
 
     /// The leaf that the bits point to. A bit that points to no free leaf is not followed.
-    pub(crate) fn pointed(&self, set: usize, free: impl Fn(usize) -> bool) -> usize {
+    pub(in crate::replacement) fn pointed(
+        &self,
+        set: usize,
+        free: impl Fn(usize) -> bool,
+    ) -> usize {
         let bits = &self.bits[set * self.leaves..];
         let (mut node, mut below) = (1, self.leaves);
         while below > 1 {

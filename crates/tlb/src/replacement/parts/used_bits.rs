@@ -4,7 +4,7 @@ use crate::replacement::RuleShape;
 
 /// A used bit for each way, set after set.
 #[derive(Clone, Debug)]
-pub(crate) struct UsedBits {
+pub(in crate::replacement) struct UsedBits {
     ways: usize,
     /// The first ways of each set, which are locked and never used.
     wired: usize,
@@ -15,7 +15,7 @@ pub(crate) struct UsedBits {
 }
 
 impl UsedBits {
-    pub(crate) fn new(shape: &RuleShape<'_>) -> Self {
+    pub(in crate::replacement) fn new(shape: &RuleShape<'_>) -> Self {
         Self {
             ways: shape.ways,
             wired: shape.wired,
@@ -26,13 +26,13 @@ impl UsedBits {
     }
 
     /// The bits of a set.
-    pub(crate) fn of(&self, set: usize) -> &[bool] {
+    pub(in crate::replacement) fn of(&self, set: usize) -> &[bool] {
         &self.bits[set * self.ways..][..self.ways]
     }
 
     /// The first way from which a search for an unset bit may begin. Wired ways and ways whose bit
     /// is set come before.
-    pub(crate) fn first_unset(&mut self, set: usize) -> usize {
+    pub(in crate::replacement) fn first_unset(&mut self, set: usize) -> usize {
         let from = self.wired + self.leading[set];
         let after = &self.bits[set * self.ways..][..self.ways][from..];
         let more = after.iter().position(|bit| !bit).unwrap_or(after.len());
@@ -41,12 +41,12 @@ impl UsedBits {
     }
 
     /// Sets the bit of a way.
-    pub(crate) fn set(&mut self, set: usize, way: usize) {
+    pub(in crate::replacement) fn set(&mut self, set: usize, way: usize) {
         self.bits[set * self.ways + way] = true;
     }
 
     /// Sets the bit of a way. The last bit of a set to be set clears the others.
-    pub(crate) fn set_in_turn(&mut self, set: usize, way: usize) {
+    pub(in crate::replacement) fn set_in_turn(&mut self, set: usize, way: usize) {
         self.set(set, way);
         if self.of(set)[self.wired..].iter().all(|bit| *bit) {
             self.clear_all(set);
@@ -55,7 +55,7 @@ impl UsedBits {
     }
 
     /// Clears the bit of a way. Returns true if it was set.
-    pub(crate) fn clear(&mut self, set: usize, way: usize) -> bool {
+    pub(in crate::replacement) fn clear(&mut self, set: usize, way: usize) -> bool {
         let was_set = std::mem::take(&mut self.bits[set * self.ways + way]);
         self.clears += u64::from(was_set);
         self.leading[set] = self.leading[set].min(way.saturating_sub(self.wired));
@@ -63,7 +63,7 @@ impl UsedBits {
     }
 
     /// Clears the bits of a set.
-    pub(crate) fn clear_all(&mut self, set: usize) {
+    pub(in crate::replacement) fn clear_all(&mut self, set: usize) {
         self.bits[set * self.ways..][..self.ways].fill(false);
         self.leading[set] = 0;
         self.clears += 1;
@@ -71,7 +71,7 @@ impl UsedBits {
 
     /// The number of times that bits were cleared. While it stays, setting a bit again changes
     /// nothing.
-    pub(crate) const fn clears(&self) -> u64 {
+    pub(in crate::replacement) const fn clears(&self) -> u64 {
         self.clears
     }
 }
