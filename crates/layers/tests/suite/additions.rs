@@ -118,30 +118,8 @@ fn copy_folder(from: &Path, to: &Path) {
 
 /// The folder of the copied crates in the copied workspace. The crates of the repository lie in the
 /// root of theirs. So Cargo gives each copy another name, and both workspaces can share a target
-/// folder, in which Cargo builds the external crates once.
+/// folder.
 const PART: &str = "made-up";
-
-/// The name of a made-up crate that depends on all external crates of the workspace. With it, Cargo
-/// gives each of them the features that the repository's tests give it.
-const EXTERNAL: &str = "external";
-
-/// Writes the crate [`EXTERNAL`] of this workspace.
-fn external_crates(manifest: &str, folder: &Path) {
-    let manifest: toml::Table = manifest.parse().expect("a manifest is TOML");
-    let dependencies = manifest["workspace"]["dependencies"].as_table();
-    let names = dependencies.expect("the dependencies").keys();
-    // PyO3 has a feature of its own in the repository's tests, and no tested crate needs it.
-    let external = names.filter(|name| !name.starts_with("broadleaf-") && !name.contains("py"));
-    let external: String = external
-        .map(|name| format!("{name}.workspace = true\n"))
-        .collect();
-    let text = format!(
-        "[package]\nname = \"{EXTERNAL}\"\nedition = \"2024\"\n\n[dependencies]\n{external}"
-    );
-    fs::create_dir_all(folder.join("src")).expect("a folder");
-    fs::write(folder.join("src/lib.rs"), "").expect("a file is written");
-    fs::write(folder.join("Cargo.toml"), text).expect("a file is written");
-}
 
 /// A copy of the workspace, with the tested crates and those that they import.
 fn workspace() -> PathBuf {
@@ -155,25 +133,7 @@ fn workspace() -> PathBuf {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("a manifest");
     let moved = manifest.replace("\"crates/", &format!("\"{PART}/crates/"));
     let moved = moved.replace(", \"fuzz\"", "");
-    // The profile is the repository's for the external crates, which are built already. The copied
-    // crates are compiled as they are: their tests take less time than optimising them.
-    let is_ours = |line: &&str| line.starts_with("broadleaf-") && line.contains("opt-level");
-    let others: Vec<&str> = moved.lines().filter(|line| !is_ours(line)).collect();
-    let last = others.iter().rfind(|line| line.starts_with('['));
-    assert_eq!(
-        last,
-        Some(&"[profile.checked.package]"),
-        "the table has to be the last one of Cargo.toml: lines are added to it here"
-    );
-    let copied = TESTED.iter().chain(IMPORTED);
-    let quick = copied.map(|name| format!("broadleaf-{name} = {{ opt-level = 0 }}\n"));
-    let moved = format!("{}\n{}", others.join("\n"), quick.collect::<String>());
-    let moved = moved.replace(
-        "/crates/*\"]",
-        &format!("/crates/*\", \"{PART}/{EXTERNAL}\"]"),
-    );
-    fs::write(folder.join("Cargo.toml"), &moved).expect("a file is written");
-    external_crates(&moved, &inner.join(EXTERNAL));
+    fs::write(folder.join("Cargo.toml"), moved).expect("a file is written");
     for name in READ {
         let (from, copy) = (root().join(name), inner.join(name));
         if from.is_dir() {
@@ -242,16 +202,11 @@ fn an_addition_is_one_file_and_one_line() {
     let target = target.expect("the folder lies in the target folder");
     let run = |crates: &[&str], filter: &[&str]| {
         let mut command = Command::new("cargo");
-        command.args([
-            "test",
-            "--profile",
-            "checked",
-            "--offline",
-            "--quiet",
-            "--target-dir",
-        ]);
+        command.args(["test", "--offline", "--quiet", "--target-dir"]);
         command.arg(target).current_dir(&folder);
-        command.args(["-p", EXTERNAL]);
+        // Compiling takes longer than these tests.
+        command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
+        command.env("CARGO_INCREMENTAL", "0");
         for name in crates {
             command.args(["-p", &format!("broadleaf-{name}")]);
         }
