@@ -186,6 +186,11 @@ pub fn run(document: &Path, folder: &Path) -> Result<(), String> {
 
 /// Returns every Markdown document below `folder`, except in folders of built and fetched files.
 pub fn documents(folder: &Path) -> Vec<PathBuf> {
+    files(folder, "md")
+}
+
+/// Returns every file with an ending below `folder`, except in folders of built and fetched files.
+pub fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder is readable") {
         let path = entry.expect("an entry").path();
@@ -197,8 +202,11 @@ pub fn documents(folder: &Path) -> Vec<PathBuf> {
             || name.starts_with("target")
             || ["out", "build", "corpus", "debian", "node_modules"].contains(&name);
         if path.is_dir() && !built {
-            found.extend(documents(&path));
-        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.extend(files(&path, ending));
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == ending)
+        {
             found.push(path);
         }
     }

@@ -26,6 +26,19 @@ pub fn wide_lines(document: &str) -> Vec<usize> {
     wide
 }
 
+/// The maximum number of columns of a comment in Rust.
+const COMMENT_COLUMNS: usize = 100;
+
+/// Numbers of the lines of a Rust source that hold a comment alone and are too wide. The formatter
+/// holds the width of code, and leaves comments as they are.
+pub fn wide_comments(source: &str) -> Vec<usize> {
+    let lines = source.lines().enumerate();
+    let wide = lines.filter(|(_, line)| {
+        line.trim_start().starts_with("//") && line.chars().count() > COMMENT_COLUMNS
+    });
+    wide.map(|(index, _)| index + 1).collect()
+}
+
 /// The terms that the glossary has more than once.
 pub fn repeated_terms(glossary: &str) -> Vec<String> {
     let rows = glossary
@@ -59,6 +72,13 @@ mod tests {
             format!("{wide}\n```text\n{wide}\n```\n|{wide}|\n<!-- prints\n{wide}\n-->\n{wide}");
         assert_eq!(wide_lines(&text), [1, 9]);
         assert_eq!(wide_lines(&"é".repeat(COLUMNS)), []);
+    }
+
+    #[test]
+    fn wide_comments_are_found_and_wide_code_is_not() {
+        let wide = "x".repeat(COMMENT_COLUMNS - 3);
+        let source = format!("// {wide}\n    // {wide}\nlet a = \"    // {wide}\";\n");
+        assert_eq!(wide_comments(&source), [2]);
     }
 
     #[test]

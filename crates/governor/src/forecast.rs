@@ -172,8 +172,8 @@ mod tests {
         assert_eq!((none.would_promote, refused(&none).len()), (0, 1));
     }
 
-    /// Beside the superpage that is there, a budget for two blocks goes to those that are used most,
-    /// and not to the fullest.
+    /// Beside the superpage that is there, a budget for two blocks goes to those that are used
+    /// most, and not to the fullest.
     #[test]
     fn a_budget_goes_to_the_blocks_that_are_used_most() {
         let mut process = process(&[500, 400, 300, 200]);

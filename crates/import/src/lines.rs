@@ -65,7 +65,8 @@ impl Lines {
         Ok(Some(line.strip_suffix(b"\r").unwrap_or(line)))
     }
 
-    /// Moves the line that has begun to the front, and reads on. Returns the bytes that it moved by.
+    /// Moves the line that has begun to the front, and reads on. Returns the bytes that it moved
+    /// by.
     #[cold]
     fn refill(&mut self) -> Result<usize, ImportError> {
         let moved = self.next;

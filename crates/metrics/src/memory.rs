@@ -206,8 +206,8 @@ pub struct MemoryResult {
     /// Of these, lookups that missed all levels; absent unless the trace holds a whole system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_walks: Option<u64>,
-    /// Superpages that the recorded kernel broke with their reservation, and that had pages which no
-    /// reference had used; absent unless the reservations are the recorded kernel's.
+    /// Superpages that the recorded kernel broke with their reservation, and that had pages which
+    /// no reference had used; absent unless the reservations are the recorded kernel's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part_filled_superpages_broken: Option<u64>,
     /// Pages that got another colour than theirs; absent if the policy places pages without regard

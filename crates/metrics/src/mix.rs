@@ -63,11 +63,11 @@ pub struct MixResult {
     pub policy: String,
     /// The machine's name.
     pub machine: String,
-    /// The sum of the programs' speedups (Snavely and Tullsen 2000). Chen 2014, equation 6, calls it
-    /// System_Throughput.
+    /// The sum of the programs' speedups (Snavely and Tullsen 2000). Chen 2014, equation 6, calls
+    /// it System_Throughput.
     pub weighted_speedup: Option<f64>,
-    /// The harmonic mean of the programs' speedups (Luo and others 2001): throughput and fairness in
-    /// one figure.
+    /// The harmonic mean of the programs' speedups (Luo and others 2001): throughput and fairness
+    /// in one figure.
     pub harmonic_speedup: Option<f64>,
     /// The largest speedup divided by the smallest (Chen 2014, equation 7): 1 is fair.
     pub unfairness: Option<f64>,
@@ -86,8 +86,8 @@ pub struct MixedProgram {
     pub ipc: Option<f64>,
     /// Instructions of a cycle alone, with base pages and all caches.
     pub ipc_alone: Option<f64>,
-    /// The ratio of the two: below 1, the program is slower in the mix. Chen 2014, equation 5, calls
-    /// this ratio its Slowdown.
+    /// The ratio of the two: below 1, the program is slower in the mix. Chen 2014, equation 5,
+    /// calls this ratio its Slowdown.
     pub speedup: Option<f64>,
     /// Misses of the last level for each thousand instructions: data, walks and instructions.
     pub llc_mpki: Option<[f64; 3]>,

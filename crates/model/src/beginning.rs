@@ -8,9 +8,9 @@
 //! - a visit stored to its page, if it stores itself.
 //!
 //! A visit that is left out changes nothing on two conditions: memory *unsettles* no page between
-//! two events, and no daemon falls due. Memory unsettles a page if it acts again at a reference that
-//! it left as it was. A mix checks the conditions at each kept visit. If one of them does not hold,
-//! the mix begins again and passes every visit.
+//! two events, and no daemon falls due. Memory unsettles a page if it acts again at a reference
+//! that it left as it was. A mix checks the conditions at each kept visit. If one of them does not
+//! hold, the mix begins again and passes every visit.
 
 use crate::outcome::ReplayProgress;
 use crate::{Error, Source, SourcePart, SourcePiece};

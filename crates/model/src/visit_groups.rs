@@ -74,8 +74,8 @@ impl GroupPage {
     }
 }
 
-/// The references of a visit, in order: `Some(true)` for a store, `Some(false)` for a load. They are
-/// the lead, the first load before the stores, and the first store.
+/// The references of a visit, in order: `Some(true)` for a store, `Some(false)` for a load. They
+/// are the lead, the first load before the stores, and the first store.
 #[inline]
 pub(crate) fn references(visit: &Visit) -> [Option<bool>; 3] {
     let lead = match visit.lead {
@@ -189,9 +189,9 @@ impl Default for VisitGroups {
 }
 
 impl VisitGroups {
-    /// Adds the next visit. `shift` is the number of low bits of a unit inside a page, and `code` is
-    /// true if fetches of instructions refer to memory. Returns the page if the group had no visit
-    /// to it before.
+    /// Adds the next visit. `shift` is the number of low bits of a unit inside a page, and `code`
+    /// is true if fetches of instructions refer to memory. Returns the page if the group had no
+    /// visit to it before.
     #[inline]
     pub(crate) fn add(&mut self, visit: &Visit, shift: u32, code: bool) -> Option<PageNumber> {
         let at = self.numbers.len() % GROUP;

@@ -87,8 +87,8 @@ pub fn fewest_walks(stream: &[SlowUse], many: u64, ways: usize) -> u64 {
     })
 }
 
-/// The fewest walks of `pages` in two levels of one set each. A walk fills both levels, and a hit of
-/// the second level fills the first.
+/// The fewest walks of `pages` in two levels of one set each. A walk fills both levels, and a hit
+/// of the second level fills the first.
 pub fn fewest_walks_of_levels(pages: &[u64], ways: [usize; 2]) -> u64 {
     let empty = [BTreeSet::new(), BTreeSet::new()];
     fewest(empty, pages, |[first, second], page| {

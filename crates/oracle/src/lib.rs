@@ -16,8 +16,8 @@
 //! [`offline`] finds the best superpages from the beginning: by OFFLINE of the same paper, and
 //! exactly.
 //!
-//! [`AssignedMemory`] assigns page sizes by lists of pages and frames: reservation, gather, repair and
-//! the working set (Talluri 1995, chapter 6).
+//! [`AssignedMemory`] assigns page sizes by lists of pages and frames: reservation, gather, repair
+//! and the working set (Talluri 1995, chapter 6).
 //!
 //! [`VictimMemory`] chooses the pages that leave a memory that is short.
 //!

@@ -96,8 +96,8 @@ pub trait PageTable: Send + std::fmt::Debug {
         }
     }
 
-    /// Returns true if a walk changes nothing of the table: walks of a page then read the same until
-    /// something is mapped, unmapped or protected.
+    /// Returns true if a walk changes nothing of the table: walks of a page then read the same
+    /// until something is mapped, unmapped or protected.
     fn walks_alike(&self) -> bool {
         false
     }

@@ -1,8 +1,8 @@
 //! An out-of-order pipeline that follows the dependences and the branches of a program's code.
 //!
 //! [`Flow`] says what one instruction waits for and what waits for it. [`Branches`] predicts
-//! branches. [`Pipeline`] executes instructions in order of the program, and says in which slot each
-//! access to memory begins. The caller says when the access ends.
+//! branches. [`Pipeline`] executes instructions in order of the program, and says in which slot
+//! each access to memory begins. The caller says when the access ends.
 #![forbid(unsafe_code)]
 
 mod branches;

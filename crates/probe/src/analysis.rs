@@ -40,8 +40,8 @@ pub struct Analysis {
 pub const STEPS: u64 = 4;
 
 /// The shares by which ways times sets may differ from the capacity in a row, in shares that other
-/// translations take. Some rules let a few pages more than fit miss rarely. Walk entries, code and neighbours compete for
-/// the last level, so fewer may fit there.
+/// translations take. Some rules let a few pages more than fit miss rarely. Walk entries, code and
+/// neighbours compete for the last level, so fewer may fit there.
 const MORE_FIT: f64 = 4.5;
 const FEWER_FIT: [f64; 2] = [4.0, 10.0];
 

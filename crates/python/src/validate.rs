@@ -21,8 +21,8 @@ use crate::machines::machines;
 use crate::record::{KeptSignals, interrupted, record_to};
 use crate::run::Run;
 
-/// Predicts, measures and compares. `broadleaf.validate` documents the arguments. Returns the report
-/// as JSON (schema `broadleaf.validation/1`) and as a table for people.
+/// Predicts, measures and compares. `broadleaf.validate` documents the arguments. Returns the
+/// report as JSON (schema `broadleaf.validation/1`) and as a table for people.
 #[pyfunction]
 #[pyo3(signature = (
     command, *, policies, machine, rounds, set_switch, counters, keep, force, progress

@@ -1,4 +1,5 @@
-//! Mixes: which policy lets programs share a machine best, and which program takes cache from which.
+//! Mixes: which policy lets programs share a machine best, and which program takes cache from
+//! which.
 
 use std::io::{self, Write};
 

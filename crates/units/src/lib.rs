@@ -1,8 +1,8 @@
 //! Addresses, page numbers, page sizes, counts and ids as types.
 //!
 //! All crates exchange these types, so the compiler rejects an address in place of a page number,
-//! and a page number in place of a block number. The crate also has the types of all catalogues, and
-//! finds the name that a user probably meant. It imports no other crate.
+//! and a page number in place of a block number. The crate also has the types of all catalogues,
+//! and finds the name that a user probably meant. It imports no other crate.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,9 @@
 //! The accelerators against the oracle, on random traces: every count and every refusal of every
 //! policy has to be equal, on each of the machines that are built in.
 //!
-//! `BROADLEAF_CASES` sets the number of traces. The default is 100; `tests/hard/random-traces` tries
-//! 1,000. A differing trace is cut down to the necessary steps and visits, and printed with its
-//! seed.
+//! `BROADLEAF_CASES` sets the number of traces. The default is 100; `tests/hard/random-traces`
+//! tries 1,000. A differing trace is cut down to the necessary steps and visits, and printed with
+//! its seed.
 
 mod curves;
 mod figures;

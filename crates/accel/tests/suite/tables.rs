@@ -200,8 +200,8 @@ fn protection_reaches_the_page_table() {
     assert_eq!(bytes(&[half(READ), half(READ_WRITE)]), without);
 }
 
-/// A policy that is asked at misses, and promotes nothing, has the walks of base pages: those of the
-/// missing pages, and those of the pages that a preloading TLB loads beside them.
+/// A policy that is asked at misses, and promotes nothing, has the walks of base pages: those of
+/// the missing pages, and those of the pages that a preloading TLB loads beside them.
 #[test]
 fn a_policy_asked_at_misses_reads_the_entries_of_neighbours_too() {
     let subblocks = |table: &str| {

@@ -128,8 +128,8 @@ pub(crate) struct Compare {
 
     /// With --together, count the first N instructions of each program [default: all]
     ///
-    /// A program that has done its work goes on, so that the others have its load. At the end of its
-    /// trace it begins again.
+    /// A program that has done its work goes on, so that the others have its load. At the end of
+    /// its trace it begins again.
     #[arg(long, value_name = "N", value_parser = instructions, requires = "together")]
     pub(crate) work: Option<u64>,
 

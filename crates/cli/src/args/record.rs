@@ -107,8 +107,8 @@ pub(crate) struct RecordArgs {
     #[arg(long)]
     pub(crate) sites: bool,
 
-    /// Align each mapping to the largest of these page sizes that its object is as large as, and not
-    /// as the kernel does: 64k,2m
+    /// Align each mapping to the largest of these page sizes that its object is as large as, and
+    /// not as the kernel does: 64k,2m
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = size_to_align_to)]
     pub(crate) align: Vec<PageSize>,
 

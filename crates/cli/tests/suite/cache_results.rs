@@ -38,8 +38,8 @@ fn served(caches: &Path, trace: &str, more: &[&str]) -> bool {
         .any(|entry| entry.exists() && was_used(entry))
 }
 
-/// Results serve the same request, down to the frame and with curves too. The number of threads does
-/// not matter.
+/// Results serve the same request, down to the frame and with curves too. The number of threads
+/// does not matter.
 #[test]
 fn the_same_request_is_not_replayed_twice() {
     let folder = folder("results-same");

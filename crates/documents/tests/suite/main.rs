@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use broadleaf_documents::links::{dead_links, faults_of_book};
-use broadleaf_documents::style::{has_next_step, repeated_terms, wide_lines};
-use broadleaf_documents::{documents, pages, root, run};
+use broadleaf_documents::style::{has_next_step, repeated_terms, wide_comments, wide_lines};
+use broadleaf_documents::{documents, files, pages, root, run};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
@@ -16,6 +16,7 @@ fn main() {
     trials.push(Trial::test("links", links_lead_somewhere));
     trials.push(Trial::test("book", the_book_is_whole));
     trials.push(Trial::test("widths", lines_are_narrow));
+    trials.push(Trial::test("comments", comments_are_narrow));
     trials.push(Trial::test("glossary", terms_have_one_meaning));
     trials.push(Trial::test("next_steps", pages_end_with_a_next_step));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
@@ -63,6 +64,17 @@ fn lines_are_narrow() -> Result<(), Failed> {
         let text = fs::read_to_string(&document).expect("a document is readable");
         let lines = wide_lines(&text).into_iter();
         lines.map(move |line| format!("{}:{line}: more than 120 columns", document.display()))
+    });
+    none_of(wide.collect())
+}
+
+fn comments_are_narrow() -> Result<(), Failed> {
+    let sources = files(&root().join("crates"), "rs");
+    assert!(sources.len() > 500, "{} sources are too few", sources.len());
+    let wide = sources.into_iter().flat_map(|source| {
+        let text = fs::read_to_string(&source).expect("a source is readable");
+        let lines = wide_comments(&text).into_iter();
+        lines.map(move |line| format!("{}:{line}: more than 100 columns", source.display()))
     });
     none_of(wide.collect())
 }

@@ -96,7 +96,8 @@ pub(super) fn measure(
     })
 }
 
-/// Returns the used pages of each block, with at most `group` neighbouring blocks measured together.
+/// Returns the used pages of each block, with at most `group` neighbouring blocks measured
+/// together.
 pub(super) fn located(
     target: &impl Coolable,
     pages: &LivePages,
@@ -150,8 +151,8 @@ fn rested(target: &impl Coolable) -> Result<u64, String> {
     Ok(last)
 }
 
-/// Counts the referenced bytes of the process while blocks are marked unused. Returns the count, and
-/// how often the blocks were marked.
+/// Counts the referenced bytes of the process while blocks are marked unused. Returns the count,
+/// and how often the blocks were marked.
 fn counted_while_cooling(
     target: &impl Coolable,
     blocks: &[BlockSeen],

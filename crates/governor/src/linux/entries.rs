@@ -93,8 +93,8 @@ impl Linux {
         })
     }
 
-    /// Returns true if a frame, the first of its page, belongs to the kernel's page of zeroes, or to
-    /// its superpage of zeroes if the page is `huge`.
+    /// Returns true if a frame, the first of its page, belongs to the kernel's page of zeroes, or
+    /// to its superpage of zeroes if the page is `huge`.
     pub fn is_zeroes(&mut self, frame: u64, huge: bool) -> bool {
         match huge {
             true => super::zeroes::is_huge_zero(frame),

@@ -2,8 +2,8 @@
 //!
 //! `record` is the layout of a record. `folder` finds the files of a trace, `file` reads the
 //! records of one of them, and `zip` the chunks of an archive. `merge` interleaves the files and
-//! makes visits and events; `threads` knows which thread of which process runs, and `physical` where
-//! pages lie. `writer` exports.
+//! makes visits and events; `threads` knows which thread of which process runs, and `physical`
+//! where pages lie. `writer` exports.
 
 mod file;
 mod folder;

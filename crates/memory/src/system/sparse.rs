@@ -24,8 +24,8 @@ pub(crate) trait SparseEntry: Copy + PartialEq {
 /// A table of 512 entries.
 ///
 /// The rule `rule.plus(n)` gives entry n of each group that is not stored. The rule of a new table
-/// is [`SparseEntry::NONE`], so that one entry takes one group. [`Sparse::compact`] finds the rule of a
-/// table that became a superpage, whose entries continue one another.
+/// is [`SparseEntry::NONE`], so that one entry takes one group. [`Sparse::compact`] finds the rule
+/// of a table that became a superpage, whose entries continue one another.
 #[derive(Clone, Debug)]
 pub(crate) struct Sparse<T> {
     /// One bit for each group: set if the group is stored.

@@ -12,8 +12,8 @@ const fn block_at(start: VirtAddr) -> BlockNumber {
     GEOMETRY.block_of(PageNumber(start.0 >> PageSize::SIZE_4K.shift()))
 }
 
-/// Applies an event to the address spaces and returns the changes for every memory. The kernel's own
-/// memory follows its leaves alone.
+/// Applies an event to the address spaces and returns the changes for every memory. The kernel's
+/// own memory follows its leaves alone.
 fn changes(stream: &mut Stream, event: &KernelEvent) -> Vec<Change> {
     let space = event.space;
     if stream.kernel() == Some(space) {

@@ -13,7 +13,8 @@ use std::cell::RefCell;
 impl World<'_> {
     /// Looks up a page, and charges a miss. The miss is counted first, then the policy is notified,
     /// and then the translation is loaded. A miss of a fetch is not charged. Instructions that
-    /// start again and rules that know the future are refused with a policy that is notified of misses (`plan_error`).
+    /// start again and rules that know the future are refused with a policy that is notified of
+    /// misses (`plan_error`).
     pub(super) fn translate_charging(&mut self, lookup: &PageLookup, stream: &Stream) {
         let Some(mut charged) = self.charged.take() else {
             return;

@@ -97,8 +97,8 @@ impl World<'_> {
         }
     }
 
-    /// Follows the recorded kernel's superpages and reservations. Its own decisions about superpages
-    /// concern the policy that follows the recorded sizes.
+    /// Follows the recorded kernel's superpages and reservations. Its own decisions about
+    /// superpages concern the policy that follows the recorded sizes.
     pub(crate) fn follow_kernel(&mut self, event: &KernelEvent, stream: &Stream) {
         let spaces = &stream.spaces;
         let at = |start: VirtAddr| Place {

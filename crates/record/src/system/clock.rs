@@ -48,8 +48,8 @@ impl GuestClock {
         }
     }
 
-    /// The words for the kernel's command line, after a space. The kernel passes the last one, which
-    /// it does not know, to its first program's environment.
+    /// The words for the kernel's command line, after a space. The kernel passes the last one,
+    /// which it does not know, to its first program's environment.
     pub(super) const fn words(self) -> &'static str {
         match self {
             Self::Real | Self::Nanosecond => "",

@@ -62,8 +62,8 @@ fn natively(program: &Path, place: &Path) -> Option<Vec<PlacedRegion>> {
     Some(first)
 }
 
-/// The end of the mappings that the loader makes, modulo 2 MiB, and whether the first one there is a
-/// file: of `cat`, which runs natively. `None` if it is not known.
+/// The end of the mappings that the loader makes, modulo 2 MiB, and whether the first one there is
+/// a file: of `cat`, which runs natively. `None` if it is not known.
 fn loader_begins_with_a_file() -> Option<(u64, bool)> {
     let maps = Command::new("setarch")
         .args(["-R", "cat", "/proc/self/maps"])

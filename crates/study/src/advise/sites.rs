@@ -47,8 +47,8 @@ pub(super) fn by_site(choice: &Choice, owners: &SiteOwners, walks: &PageWalks) -
     sites
 }
 
-/// Returns a note if the program is a Python whose frames the recorder does not know: its sites name
-/// functions of the interpreter.
+/// Returns a note if the program is a Python whose frames the recorder does not know: its sites
+/// name functions of the interpreter.
 pub(super) fn unnamed_python(owners: &SiteOwners) -> Option<String> {
     let frames = || owners.sites.iter().flat_map(|owner| &owner.site.frames);
     let has_interpreter = frames().any(|frame| frame.function.starts_with("_PyEval_"));

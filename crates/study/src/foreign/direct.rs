@@ -26,8 +26,8 @@ pub(crate) struct DirectTrace {
 /// The recordings that were written so far, by format and input.
 static WRITTEN: Mutex<BTreeMap<(&str, PathBuf), File>> = Mutex::new(BTreeMap::new());
 
-/// The size in bytes from which on a trace is announced before it is read. Of a shorter one, a fault
-/// is one line.
+/// The size in bytes from which on a trace is announced before it is read. Of a shorter one, a
+/// fault is one line.
 const LONG: u64 = 64 << 20;
 
 /// The number of first bytes that identify a trace.

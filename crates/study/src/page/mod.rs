@@ -26,8 +26,8 @@ pub fn comparison_page(answer: &ComparisonAnswer) -> Result<String, Failure> {
     page(&answer.comparison, &answer.references)
 }
 
-/// Returns the page of the comparisons of one trace or several as HTML. A page of several opens with
-/// the means over all traces.
+/// Returns the page of the comparisons of one trace or several as HTML. A page of several opens
+/// with the means over all traces.
 ///
 /// # Errors
 /// If a comparison has no form in JSON.

@@ -90,8 +90,8 @@ pub(super) fn middle_cost_of_walk(between: f64, pages: u64) -> f64 {
     cost_of_walk(between.max(1.0), pages as f64 * PAGE, 1)
 }
 
-/// Returns the cycles of hits below the first level of the TLB, in the middle of the range. A hit in
-/// a third level counts as one in the second.
+/// Returns the cycles of hits below the first level of the TLB, in the middle of the range. A hit
+/// in a third level counts as one in the second.
 pub(super) fn cycles_of_hits(hits: u64) -> f64 {
     hits as f64 * SECOND_HIT[1]
 }

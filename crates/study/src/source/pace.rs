@@ -31,8 +31,8 @@ impl ReplayPace {
         Self::of_chunks(sizes)
     }
 
-    /// Returns the pace of chunks, from the accesses and bytes of each. The bytes of a chunk without
-    /// accesses count for the chunk after it.
+    /// Returns the pace of chunks, from the accesses and bytes of each. The bytes of a chunk
+    /// without accesses count for the chunk after it.
     fn of_chunks(chunks: impl Iterator<Item = [u64; 2]>) -> Self {
         let mut sums = [0u64; 2];
         let ends = chunks.map(|sizes| {

@@ -122,8 +122,8 @@ impl SweepTask {
         format!("{digits}-{}.parquet", &keys[..12])
     }
 
-    /// Computes all cells. `threads` are those of this task, and `tasks` is the number of tasks that
-    /// share this machine's memory at the same time.
+    /// Computes all cells. `threads` are those of this task, and `tasks` is the number of tasks
+    /// that share this machine's memory at the same time.
     ///
     /// # Errors
     /// If this build is another, the trace is missing or has other bytes, or a replay fails.

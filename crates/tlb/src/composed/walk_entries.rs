@@ -10,10 +10,10 @@ use crate::{EntryLookup, TlbRequest, Translation, Walk};
 use broadleaf_units::PageSize;
 
 impl Composed {
-    /// Shortens a walk down to a leaf of a size. `spans` are the address ranges that an entry of each
-    /// level above the base pages covers, smallest first. The walk begins at the lowest entry that
-    /// a structure holds. The structures load the entries that the walk reads. Returns the number
-    /// of entries above the leaf that the walk reads.
+    /// Shortens a walk down to a leaf of a size. `spans` are the address ranges that an entry of
+    /// each level above the base pages covers, smallest first. The walk begins at the lowest entry
+    /// that a structure holds. The structures load the entries that the walk reads. Returns the
+    /// number of entries above the leaf that the walk reads.
     pub fn shorten_walk(
         &mut self,
         request: &TlbRequest,
