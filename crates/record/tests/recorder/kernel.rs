@@ -11,7 +11,7 @@ use broadleaf_record::valgrind::Clock;
 use broadleaf_trace::{Event, KernelTouch, TouchOrigin};
 
 use crate::support::{
-    TestRecording, can_record, compiled, folder, options, recorded, totals, trace_with,
+    TestRecording, can_record, compiled, folder, is_emulated, options, recorded, totals, trace_with,
 };
 
 const PAGE: u64 = 4096;
@@ -230,8 +230,13 @@ fn clocks_hold(name: &str, flags: &[&str], clock: Clock, follow_children: bool) 
 /// Processor time never goes back. The processor time of a child begins at zero.
 #[test]
 pub(crate) fn processor_time_goes_on_and_begins_anew_in_a_child() {
+    // QEMU gives a program the clock of the machine.
+    let flags: &[&str] = match is_emulated() {
+        true => &["-DREAL_CLOCK=1"],
+        false => &[],
+    };
     for follow_children in [false, true] {
-        clocks_hold("processor_time", &[], Clock::Program(1), follow_children);
+        clocks_hold("processor_time", flags, Clock::Program(1), follow_children);
     }
 }
 

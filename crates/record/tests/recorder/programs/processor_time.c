@@ -4,6 +4,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef REAL_CLOCK
+#define REAL_CLOCK 0
+#endif
+
 static const clockid_t clocks[] = {CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID};
 
 static long ns(clockid_t clock)
@@ -60,7 +64,8 @@ int main(void)
       long in_child = ns(clocks[0]);
       if (in_child < 0 || in_child > before || ns(clocks[1]) < 0)
          _exit(2);
-      if (measured(10000) < expected / 10 * 8)
+      /* A real clock also counts what other programs take from this one. */
+      if (!REAL_CLOCK && measured(10000) < expected / 10 * 8)
          _exit(3);
       _exit(goes_back() ? 4 : 0);
    }
