@@ -19,6 +19,7 @@ const BLOCK_BYTES: u64 = 800;
 
 /// The most blocks of a replay: 8 TiB of addresses.
 pub const MOST_BLOCKS: usize = 1 << 22;
+const _: () = assert!(MOST_BLOCKS <= 1 << 31, "a block and a bit fit a word");
 
 /// The number of recently used blocks that are found without a search. A power of two.
 const RECENT: usize = 8192;
@@ -32,14 +33,12 @@ struct Recent {
     found: FoundBlock,
 }
 
-/// A block, in one number: many blocks are in use at a time, and smaller entries of them stay
-/// nearer to the processor.
+/// A block, in one number: small entries of many blocks stay near to the processor.
 #[derive(Clone, Copy, Debug)]
 struct FoundBlock(u32);
 
 impl FoundBlock {
     const fn new(block: BlockId, entered: bool) -> Self {
-        const { assert!(MOST_BLOCKS <= 1 << 31) };
         Self(block.0 << 1 | entered as u32)
     }
 
@@ -276,8 +275,7 @@ impl Stream {
         page: PageNumber,
         wait: &mut dyn FnMut(),
     ) -> Result<(BlockId, bool), Refused> {
-        let found = self.block(page, wait)?;
-        Ok((found.block(), found.entered()))
+        (self.block(page, wait)).map(|found| (found.block(), found.entered()))
     }
 
     /// Adds the sums of visits that were made.

@@ -92,7 +92,7 @@ fn markers_become_leaves_before_the_references() {
             store(0x7fff2)
         ]
     );
-    // The lower 28 bits stand for a missing address. A place that is reported twice is one leaf.
+    // The lower 28 bits stand for a missing address. Two reports of a place are one leaf.
     assert_eq!(
         leaves(&imported),
         [

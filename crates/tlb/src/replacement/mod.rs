@@ -39,7 +39,7 @@ pub struct Replacement {
     pub refuses: fn(ways: usize) -> Option<String>,
     /// What the rule needs besides hits and fills.
     pub needs: &'static [RuleNeed],
-    /// True if a hit changes nothing. Then what the TLB holds follows from misses alone.
+    /// True if a hit changes nothing. Then the contents of the TLB follow from misses alone.
     pub ignores_hits: bool,
     /// The number of translations used last that surely stay in a set of that many ways, if none is
     /// locked and the state of the set depends on the order of last use of its ways alone. `None`
