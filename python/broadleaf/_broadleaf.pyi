@@ -326,8 +326,8 @@ def validate(
     force: bool,
     progress: Any | None,
 ) -> tuple[str, str]:
-    """Predicts, measures and compares. ``broadleaf.validate`` documents the arguments. Returns the report
-    as JSON (schema ``broadleaf.validation/1``) and as a table for people.
+    """Predicts, measures and compares. ``broadleaf.validate`` documents the arguments. Returns the
+    report as JSON (schema ``broadleaf.validation/1``) and as a table for people.
     """
 
 def write_trace(
