@@ -178,8 +178,8 @@ impl WalkedTable {
         }
     }
 
-    /// Begins a walk for a page. The method finds the leaf. It keeps what the walk reads, unless
-    /// the walk is a known one. Returns `None` without a table.
+    /// Begins a walk for a page: finds the leaf, and keeps the reads of a walk that is new. Returns
+    /// `None` without a table.
     pub(crate) fn begin_walk(&mut self, space: SpaceId, page: PageNumber) -> Option<Leaf> {
         if let Some(known) = self.memo.as_ref().and_then(|memo| memo.find(space, page)) {
             self.walking = WalkInProgress::Known(page, *known);

@@ -92,7 +92,7 @@ fn markers_become_leaves_before_the_references() {
             store(0x7fff2)
         ]
     );
-    // The lower 28 bits stand for a missing address. Two reports of a place are one leaf.
+    // The lower 28 bits mark a missing address. Two reports of a place make one leaf.
     assert_eq!(
         leaves(&imported),
         [
