@@ -17,7 +17,7 @@ use std::num::NonZero;
 
 use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, Comparison};
-use broadleaf_model::Plan;
+use broadleaf_model::{Plan, StepsWanted};
 use broadleaf_policy::{Foresight, Policy};
 use broadleaf_report::{Context, recommendations};
 
@@ -347,6 +347,7 @@ pub(crate) fn compare_beside(
                 given: &given,
                 threads,
                 watch,
+                steps: StepsWanted::EachChange,
             },
         };
         notes.extend(windowed::add_estimates(

@@ -27,6 +27,8 @@ pub(crate) struct Listening<'a> {
     pub(crate) threads: usize,
     /// Receives the progress.
     pub(crate) watch: &'a dyn Watch,
+    /// The steps that the listeners need.
+    pub(crate) steps: StepsWanted,
 }
 
 impl Listening<'_> {
@@ -80,7 +82,7 @@ impl Listening<'_> {
             Some(limits) => Plan::within(policies, machines, limits),
         };
         let plan = plan.map_err(Failure::wrong)?;
-        let plan = plan.with_listeners(StepsWanted::EachVisit, listener);
+        let plan = plan.with_listeners(self.steps, listener);
         let plan = within_machine(plan.on_threads(self.threads));
         let reading = TraceReading {
             passes: PassCount::Several,

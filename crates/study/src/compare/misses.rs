@@ -12,8 +12,7 @@ use crate::listening::Listening;
 /// The number of samples over a trace.
 const SAMPLES: u64 = 1024;
 
-/// Adds the misses over time to results whose memory is not limited, by one more replay that leaves
-/// out no visit.
+/// Adds the misses over time to results whose memory is not limited, by one more replay.
 ///
 /// # Errors
 /// If the trace cannot be read.

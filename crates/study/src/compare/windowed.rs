@@ -17,7 +17,7 @@ use broadleaf_machine::Machine;
 use broadleaf_metrics::{
     CellResult, MachineSummary, StructureSummary, WindowCounts, WindowEstimates,
 };
-use broadleaf_model::{SlowLookups, Step, StepListener, StepSurroundings};
+use broadleaf_model::{SlowLookups, Step, StepListener, StepSurroundings, StepsWanted};
 use broadleaf_trace::Header;
 use broadleaf_units::{PageSize, SpaceId};
 
@@ -64,6 +64,11 @@ pub(super) fn add_estimates(
         }))
     };
     let names: Vec<String> = results.iter().map(|one| one.policy.clone()).collect();
+    // Visits that hit the first level count as visits of their pages, too.
+    let listening = Listening {
+        steps: StepsWanted::EachVisit,
+        ..*listening
+    };
     listening.replay(names.iter().map(String::as_str), &[], &listener)?;
     let mut heard = heard
         .lock()
