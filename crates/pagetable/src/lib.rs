@@ -2,23 +2,14 @@
 //!
 //! A page table holds the leaves that a memory maps. A walk finds the leaf of a page and reports
 //! what it reads. A page table knows neither the memory nor the TLBs. A page table is one file of
-//! the folder `tables` and one line of [`PAGE_TABLES`]. The other files are what several share.
+//! the folder `tables` and one line of [`PAGE_TABLES`]. The folder `parts` holds what several
+//! share.
 #![forbid(unsafe_code)]
 
-mod aliases;
-mod blocks;
-mod by_size;
-mod chains;
-mod cuckoo;
-mod front;
-mod hashed;
-mod last_used;
 mod meter;
-mod nodes;
-mod radix;
+mod parts;
 mod reads;
 mod seen;
-mod shared;
 mod synonyms;
 mod tables;
 mod walk_caches;

@@ -1,7 +1,7 @@
 //! The members of lists: entries of page tables, and descriptors of frames.
 
 use crate::TableRead;
-use crate::nodes::Nodes;
+use crate::parts::nodes::Nodes;
 use broadleaf_units::{AlignedRun, Leaf, PageSize, SpaceId};
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! The radix tree of Arm's 64-bit processors, whose contiguous bit joins sixteen entries.
 
-use crate::radix::{Radix, SHARED};
+use crate::parts::radix::{Radix, SHARED};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
 

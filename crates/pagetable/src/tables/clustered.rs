@@ -1,9 +1,9 @@
 //! The clustered table: a node for each block of sixteen pages.
 
 use super::no_spans;
-use crate::aliases::{ALIASES, BUCKETS, SUBBLOCKS};
-use crate::blocks::{Clustered, Compact};
-use crate::chains::ChainHead;
+use crate::parts::aliases::{ALIASES, BUCKETS, SUBBLOCKS};
+use crate::parts::blocks::{Clustered, Compact};
+use crate::parts::chains::ChainHead;
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, SpaceId};
 

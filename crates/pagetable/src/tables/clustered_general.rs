@@ -1,8 +1,8 @@
 //! The generalised clustered table: nodes of one page size each, in two tables.
 
 use super::no_spans;
-use crate::aliases::{ALIASES, AliasRoom, BUCKETS, SUBBLOCKS, buckets, subblock_shift};
-use crate::chains::{ChainHead, ChainNode, Chains, HEAD_BYTES, MAPPING_BYTES};
+use crate::parts::aliases::{ALIASES, AliasRoom, BUCKETS, SUBBLOCKS, buckets, subblock_shift};
+use crate::parts::chains::{ChainHead, ChainNode, Chains, HEAD_BYTES, MAPPING_BYTES};
 use crate::{LevelSize, PageTable, PageTableChoice, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
 

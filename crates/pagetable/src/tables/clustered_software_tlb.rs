@@ -1,11 +1,11 @@
 //! A clustered software TLB in front of a clustered table.
 
 use super::no_spans;
-use crate::aliases::{ALIASES, BUCKETS, SUBBLOCKS};
-use crate::blocks::{Clustered, Compact};
-use crate::chains::{ChainHead, MAPPING_BYTES};
-use crate::front::{Front, SETS, WAYS};
-use crate::nodes::Nodes;
+use crate::parts::aliases::{ALIASES, BUCKETS, SUBBLOCKS};
+use crate::parts::blocks::{Clustered, Compact};
+use crate::parts::chains::{ChainHead, MAPPING_BYTES};
+use crate::parts::front::{Front, SETS, WAYS};
+use crate::parts::nodes::Nodes;
 use crate::{LevelSize, PageTable, PageTableChoice, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{
     AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId, StructureParameter,

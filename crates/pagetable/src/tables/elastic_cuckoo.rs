@@ -1,8 +1,8 @@
 //! Elastic cuckoo tables: three hashed ways for each page size, read at once.
 
 use super::no_spans;
-use crate::cuckoo::{SLOT_BYTES, SLOT_PAGES, Slot, Ways};
-use crate::last_used::LastUsed;
+use crate::parts::cuckoo::{SLOT_BYTES, SLOT_PAGES, Slot, Ways};
+use crate::parts::last_used::LastUsed;
 use crate::{LevelSize, PageTable, PageTableChoice, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{
     AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId, StructureParameter,

@@ -1,6 +1,6 @@
 //! The forward-mapped table of the thesis: seven levels for addresses of 64 bits.
 
-use crate::radix::{Radix, SHARED};
+use crate::parts::radix::{Radix, SHARED};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
 

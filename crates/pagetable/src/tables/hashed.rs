@@ -1,8 +1,8 @@
 //! Hashed tables, one for each page size, searched smallest first.
 
 use super::no_spans;
-use crate::aliases::{ALIASES, BUCKETS};
-use crate::by_size::{BySize, ORDER};
+use crate::parts::aliases::{ALIASES, BUCKETS};
+use crate::parts::by_size::{BySize, ORDER};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, SpaceId};
 

@@ -1,8 +1,8 @@
 //! The hashed table with superpage-index hashing.
 
 use super::no_spans;
-use crate::aliases::{ALIASES, BUCKETS};
-use crate::hashed::{Hashed, HashedShape};
+use crate::parts::aliases::{ALIASES, BUCKETS};
+use crate::parts::single_mappings::{Hashed, HashedShape};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
 

@@ -1,9 +1,9 @@
 //! The inverted table: buckets of pointers, and nodes that move to the front.
 
 use super::no_spans;
-use crate::aliases::{ALIASES, BUCKETS};
-use crate::chains::ChainHead;
-use crate::hashed::{Hashed, HashedShape};
+use crate::parts::aliases::{ALIASES, BUCKETS};
+use crate::parts::chains::ChainHead;
+use crate::parts::single_mappings::{Hashed, HashedShape};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, SpaceId};
 

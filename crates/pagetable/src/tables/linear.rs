@@ -1,8 +1,8 @@
 //! The linear table: an array of entries in virtual memory, mapped by a tree of equal tables.
 
 use super::no_spans;
-use crate::last_used::LastUsed;
-use crate::radix::{ENTRY_BYTES, Radix, SHARED};
+use crate::parts::last_used::LastUsed;
+use crate::parts::radix::{ENTRY_BYTES, Radix, SHARED};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{
     AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId, StructureParameter,

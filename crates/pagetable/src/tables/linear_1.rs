@@ -2,7 +2,7 @@
 
 use super::linear::tree;
 use super::no_spans;
-use crate::radix::{ENTRY_BYTES, Radix, SHARED};
+use crate::parts::radix::{ENTRY_BYTES, Radix, SHARED};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, SpaceId};
 

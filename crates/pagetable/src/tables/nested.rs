@@ -1,8 +1,8 @@
 //! Two-dimensional walks: a guest's tree whose entries lie at guest addresses, over a host's tree.
 
 use super::no_spans;
-use crate::last_used::LastUsed;
-use crate::radix::{ENTRY_BYTES, Radix, RadixStep};
+use crate::parts::last_used::LastUsed;
+use crate::parts::radix::{ENTRY_BYTES, Radix, RadixStep};
 use crate::{PageTable, PageTableChoice, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{
     AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId, StructureParameter,

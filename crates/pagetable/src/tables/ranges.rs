@@ -1,8 +1,8 @@
 //! Ranges: runs of pages whose frames follow each other, in a sorted table beside the radix tree.
 
 use super::no_spans;
-use crate::last_used::LastUsed;
-use crate::radix::Radix;
+use crate::parts::last_used::LastUsed;
+use crate::parts::radix::Radix;
 use crate::{LevelSize, PageTable, PageTableChoice, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{
     AlignedRun, Described, Leaf, PageNumber, PageSize, Rights, SpaceId, StructureParameter,

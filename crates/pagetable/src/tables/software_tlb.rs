@@ -1,9 +1,9 @@
 //! A software TLB in front of hashed tables.
 
 use super::no_spans;
-use crate::aliases::{ALIASES, BUCKETS};
-use crate::by_size::{BySize, ORDER};
-use crate::front::{Front, SETS, WAYS};
+use crate::parts::aliases::{ALIASES, BUCKETS};
+use crate::parts::by_size::{BySize, ORDER};
+use crate::parts::front::{Front, SETS, WAYS};
 use crate::{PageTable, PageTableChoice, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
 

@@ -1,6 +1,6 @@
 //! The radix tree of x86-64: nodes of one base page, superpage leaves nearer to the root.
 
-use crate::radix::{Radix, SHARED};
+use crate::parts::radix::{Radix, SHARED};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
 

@@ -1,6 +1,6 @@
 //! The radix tree of x86-64 with five levels, for addresses of 57 bits.
 
-use crate::radix::{Radix, SHARED};
+use crate::parts::radix::{Radix, SHARED};
 use crate::{PageTable, PageTableKind, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Described, Leaf, PageNumber, PageSize, SpaceId};
 

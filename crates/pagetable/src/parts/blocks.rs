@@ -1,7 +1,7 @@
 //! Clustered nodes: the mappings of one block of base pages.
 
-use crate::aliases::{AliasRoom, buckets, subblock_shift};
-use crate::chains::{ChainHead, ChainNode, Chains, HEAD_BYTES, MAPPING_BYTES};
+use crate::parts::aliases::{AliasRoom, buckets, subblock_shift};
+use crate::parts::chains::{ChainHead, ChainNode, Chains, HEAD_BYTES, MAPPING_BYTES};
 use crate::{PageTableChoice, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Leaf, PageNumber, PageSize, SpaceId};
 

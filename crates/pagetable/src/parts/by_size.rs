@@ -1,8 +1,8 @@
 //! One hashed table for each page size.
 
-use crate::aliases::AliasRoom;
-use crate::chains::ChainHead;
-use crate::hashed::{Hashed, HashedShape};
+use crate::parts::aliases::AliasRoom;
+use crate::parts::chains::ChainHead;
+use crate::parts::single_mappings::{Hashed, HashedShape};
 use crate::{PageTableChoice, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Leaf, PageNumber, PageSize, SpaceId, StructureParameter};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Nodes with one mapping each, in chains: what the hashed tables share.
 
-use crate::aliases::{AliasRoom, buckets};
-use crate::chains::{ChainHead, ChainNode, Chains, HEAD_BYTES, MAPPING_BYTES};
+use crate::parts::aliases::{AliasRoom, buckets};
+use crate::parts::chains::{ChainHead, ChainNode, Chains, HEAD_BYTES, MAPPING_BYTES};
 use crate::{PageTableChoice, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Leaf, PageNumber, PageSize, SpaceId};
 

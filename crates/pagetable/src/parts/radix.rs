@@ -4,8 +4,8 @@
 //! A page whose size is not that of a level has its leaf in each entry that the page covers at the
 //! next smaller level (replicated entries, Talluri 1995, section 7.5).
 
-use crate::nodes::Nodes;
-use crate::shared::{NodeContent, SharedNodes};
+use crate::parts::nodes::Nodes;
+use crate::parts::shared::{NodeContent, SharedNodes};
 use crate::{LevelSize, PageTableChoice, TableRead, TableSize};
 use broadleaf_units::{AlignedRun, Leaf, PageNumber, PageSize, SpaceId, StructureParameter};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Hashed tables with chains: a bucket array whose elements are the first nodes, or lead to them.
 
-use crate::nodes::Nodes;
+use crate::parts::nodes::Nodes;
 use crate::{TableRead, TableSize};
 use broadleaf_units::SpaceId;
 
