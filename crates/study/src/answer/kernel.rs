@@ -77,6 +77,19 @@ const NUMBERS: [(&str, &str); 4] = [
     ("max_ptes_shared", "khugepaged/max_ptes_shared"),
 ];
 
+/// The kernel's own values of settings, which the policy has as defaults.
+const DEFAULTS: [(&str, &str); 9] = [
+    ("defrag", "madvise"),
+    ("khugepaged/defrag", "1"),
+    ("shrink_underused", "1"),
+    ("use_zero_page", "1"),
+    ("khugepaged/pages_to_scan", "4096"),
+    ("khugepaged/max_ptes_none", "511"),
+    ("khugepaged/max_ptes_swap", "64"),
+    ("khugepaged/max_ptes_shared", "256"),
+    ("khugepaged/scan_sleep_millisecs", "10000"),
+];
+
 /// Parameters that are sets of sizes, and the word that a size of the set has in its file.
 const SIZE_WORDS: [(&str, &str); 3] = [
     ("sizes", "inherit"),
@@ -125,7 +138,12 @@ fn joined(sizes: &[u64]) -> String {
 /// Returns the command that gives the kernel the settings of a policy, if the policy is Linux's
 /// own. The settings are for all programs, until the machine starts again.
 pub fn commands_of(policy: &str) -> Option<SuggestedCommand> {
-    if policy_of(Path::new(SETTINGS)).as_deref() == Some(policy) {
+    commands_in(Path::new(SETTINGS), policy)
+}
+
+/// Returns the command of [`commands_of`] for a machine with the settings in a folder.
+fn commands_in(folder: &Path, policy: &str) -> Option<SuggestedCommand> {
+    if policy_of(folder).as_deref() == Some(policy) {
         return Some(SuggestedCommand {
             purpose: format!(
                 "or change nothing: the kernel's settings of this machine ({policy}) do equally \
@@ -134,7 +152,9 @@ pub fn commands_of(policy: &str) -> Option<SuggestedCommand> {
             command: String::new(),
         });
     }
-    let written: Vec<String> = files_of(policy)?
+    let mut files = files_of(policy)?;
+    files.extend(set_back(folder, policy, &files));
+    let written: Vec<String> = files
         .into_iter()
         .map(|(file, value)| format!("echo {value} | sudo tee {SETTINGS}/{file}"))
         .collect();
@@ -174,6 +194,33 @@ pub fn files_of(policy: &str) -> Option<Vec<(String, String)>> {
         }
     }
     Some(files)
+}
+
+/// Returns the files in a folder whose present values are not those of a policy that leaves them at
+/// their defaults, with the values that they need. `files` are those that the policy names.
+fn set_back(folder: &Path, policy: &str, files: &[(String, String)]) -> Vec<(String, String)> {
+    let is_named = |file: &str| files.iter().any(|(named, _)| named == file);
+    let mut set = Vec::new();
+    let mut set_to = |file: &str, wanted: &str| {
+        let text = fs::read_to_string(folder.join(file)).ok();
+        let now = text.map(|text| chosen(&text).unwrap_or_else(|| text.trim().to_owned()));
+        if now.is_some_and(|now| now != wanted) && !is_named(file) {
+            set.push((file.to_owned(), wanted.to_owned()));
+        }
+    };
+    // At faults alone, the daemon's settings mean nothing.
+    if policy != AT_FAULTS {
+        DEFAULTS
+            .iter()
+            .for_each(|(file, value)| set_to(file, value));
+    }
+    for size in sizes_with(folder, "") {
+        // Without `sizes`, 2 MiB alone inherits the setting.
+        let inherits = size == 2048 && !policy.contains("(sizes=") && !policy.contains(",sizes=");
+        let wanted = if inherits { "inherit" } else { "never" };
+        set_to(&format!("hugepages-{size}kB/enabled"), wanted);
+    }
+    set
 }
 
 fn other_files(name: &str, value: &str) -> Option<Vec<(String, String)>> {
@@ -292,6 +339,57 @@ mod tests {
             files_of("linux(khugepaged=off)").is_none(),
             "no setting stops the daemon"
         );
+    }
+
+    /// The settings of a machine after a command, with those before it.
+    #[test]
+    fn a_command_makes_the_policy_that_it_names() {
+        let inherits = "always [inherit] madvise never";
+        for policy in [
+            "linux",
+            "linux(enabled=madvise)",
+            "linux(sizes=64k)",
+            "linux(sizes=none,sizes_always=64k)",
+            "linux(sizes_madvise=16k,max_ptes_none=0)",
+        ] {
+            let folder = settings(&[
+                ("enabled", "always [madvise] never"),
+                ("defrag", "always defer defer+madvise madvise [never]"),
+                ("khugepaged/defrag", "0"),
+                ("khugepaged/max_ptes_none", "255"),
+                ("khugepaged/scan_sleep_millisecs", "1000"),
+                ("hugepages-16kB/enabled", "[always] inherit madvise never"),
+                ("hugepages-64kB/enabled", "always inherit madvise [never]"),
+                ("hugepages-2048kB/enabled", inherits),
+            ]);
+            let command = commands_in(folder.path(), policy).unwrap().command;
+            for written in command.split(" && ") {
+                let written = written.strip_prefix("echo ").unwrap();
+                let (value, file) = written.split_once(" | sudo tee ").unwrap();
+                let path = folder
+                    .path()
+                    .join(file.strip_prefix(SETTINGS).unwrap().trim_matches('/'));
+                let is_word = fs::read_to_string(&path).unwrap().contains('[');
+                let text = if is_word {
+                    format!("[{value}]")
+                } else {
+                    value.to_owned()
+                };
+                fs::write(path, text).unwrap();
+            }
+            assert_eq!(policy_of(folder.path()).as_deref(), Some(policy));
+            let again = commands_in(folder.path(), policy).unwrap();
+            assert!(again.command.is_empty(), "{again:?}");
+        }
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_policy() {
+        let mut files = DEFAULTS.map(|(file, value)| (file, value.to_owned()));
+        files[0].1 = "always defer defer+madvise [madvise] never".to_owned();
+        let mut files: Vec<_> = files.iter().map(|(file, text)| (*file, &**text)).collect();
+        files.push(("enabled", "[always] madvise never"));
+        assert_eq!(policy_of(settings(&files).path()).as_deref(), Some("linux"));
     }
 
     /// The files exist on a kernel with huge pages, and take the values that they have.

@@ -68,6 +68,13 @@ fn for_policy(
             "run the program under this policy, with Broadleaf's governor",
             program.after(&run),
         ));
+        if program.is_measured {
+            let SuggestedCommand { command, .. } = measurement(program, governed);
+            commands.push(suggested(
+                "check its run time, in turns with 4 KiB pages",
+                command,
+            ));
+        }
     }
     // Linux's own policies that do equally well, within the memory that the rule allows.
     let equal = |result: &&&CellResult| {

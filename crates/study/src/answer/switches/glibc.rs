@@ -5,7 +5,7 @@ use super::Switch;
 pub(super) const SWITCH: Switch = Switch {
     name: "glibc",
     applies: |program| {
-        let has_other = ["libjemalloc", "libtcmalloc", "Go buildinf:"];
+        let has_other = ["libjemalloc", "MALLOC_CONF", "libtcmalloc", "Go buildinf:"];
         program.contains("libc.so.6")
             && program.name != "java"
             && !program.name.starts_with("python")
