@@ -14,6 +14,7 @@ use super::GovernRequest;
 use super::child::ProgramSignals;
 use super::ends::{Arm, Turns, TurnsEnd};
 use super::run::noted_obstacles;
+use super::run_input::RunInput;
 use crate::obstacles::obstacles;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::provenance::provenance;
@@ -59,6 +60,7 @@ pub fn baseline(request: &BaselineRequest<'_>) -> Result<BaselineEnd, Failure> {
     }
     let turns = Turns {
         command: request.command,
+        input: RunInput::here(),
         signals: request.signals,
         watch: request.watch,
     };
@@ -128,6 +130,7 @@ pub fn measure_ends(request: &EndsRequest<'_>) -> Result<EndsEnd, Failure> {
     refuse_obstacles("the run time with huge pages cannot be measured")?;
     let turns = Turns {
         command: request.command,
+        input: RunInput::here(),
         signals: request.signals,
         watch: request.watch,
     };

@@ -19,6 +19,7 @@ use super::child::{ProgramSignals, cannot_wait, ending, governor_of, spawn};
 use super::govern;
 use super::kernel_setting::KernelSetting;
 use super::limits::ManyFiles;
+use super::run_input::RunInput;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::watch::{Watch, Work};
 
@@ -46,6 +47,8 @@ pub(super) enum Arm<'a> {
 pub(super) struct Turns<'a> {
     /// The program and its arguments.
     pub(super) command: &'a [OsString],
+    /// The standard input of each run.
+    pub(super) input: RunInput,
     /// Receives signals while the program runs.
     pub(super) signals: &'static dyn ProgramSignals,
     /// Receives the progress.
@@ -62,11 +65,18 @@ pub(super) enum TurnsEnd {
 }
 
 impl Turns<'_> {
-    /// Runs the program `rounds` times in each way, after one round that is dropped. The program
-    /// has no input, and its standard output is thrown away.
+    /// Runs the program `rounds` times in each way, after one round that is dropped. Each run reads
+    /// a file on standard input from the beginning. Other programs have no input. Standard output
+    /// is thrown away.
     pub(super) fn take(&self, arms: &[Arm<'_>], rounds: u32) -> Result<TurnsEnd, Failure> {
         let mut all = vec![Vec::new(); arms.len()];
         let work = (u64::from(rounds) + 1) * arms.len() as u64;
+        if self.input == RunInput::Unrepeatable {
+            log::warn!(
+                "the measured runs have no input: standard input is a pipe, which can be read \
+                 once. If the program reads it, give the program a file"
+            );
+        }
         let task = self.watch.begin("running", Work::Runs(work));
         // The first round fills caches and the host's memory.
         for round in 0..=rounds {
@@ -115,7 +125,11 @@ impl Turns<'_> {
         let mut command = Command::new(&self.command[0]);
         command
             .args(&self.command[1..])
-            .stdin(Stdio::null())
+            .stdin(
+                self.input
+                    .of_run()
+                    .map_err(|error| cannot("read standard input", &error))?,
+            )
             .stdout(Stdio::null());
         let ward = match arm {
             Arm::BasePages => {

@@ -9,6 +9,7 @@ mod kernel_setting;
 mod limits;
 mod outcome;
 mod run;
+mod run_input;
 mod settings;
 mod use_of_blocks;
 

@@ -14,6 +14,7 @@ use super::child::ProgramSignals;
 use super::ends::{Arm, Turns, TurnsEnd, prompt_ward};
 use super::kernel_setting::KernelSetting;
 use super::live_policy;
+use super::run_input::RunInput;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::names::apart;
 use broadleaf_study::watch::Watch;
@@ -128,6 +129,7 @@ pub fn measure_settings(request: &SettingsRequest<'_>) -> Result<SettingsEnd, Fa
         .collect();
     let turns = Turns {
         command: request.command,
+        input: RunInput::here(),
         signals: request.signals,
         watch: request.watch,
     };
