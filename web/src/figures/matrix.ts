@@ -58,7 +58,7 @@ function columns(cells: Cell[], metrics: Map<string, Metric>): Column[] {
       name: "saved",
       title: "saved",
       help: "The share of the cycles of 4k that the policy saves.",
-      value: (cell, baseline) => (baseline ? saved(cell, baseline) : null),
+      value: (cell, baseline) => (baseline && !hasEnded(cell) ? saved(cell, baseline) : null),
       text: percent,
       better: 1,
     },
@@ -85,6 +85,11 @@ function columns(cells: Cell[], metrics: Map<string, Metric>): Column[] {
     ...first,
     ...all.filter((column) => !first.includes(column) && column.name !== "peak_resident_pages"),
   ];
+}
+
+/** True if memory was used up before the end of the trace: counts are of a part of it alone. */
+function hasEnded(cell: Cell): boolean {
+  return cell.out_of_memory_after !== undefined;
 }
 
 /** What a policy does: `pop-64` and `pop(64)` have the summary of `pop`. */
@@ -148,6 +153,18 @@ export function matrixFigure(
     const cell = at.cell(policy);
     return cell ? at.column.value(cell, baseline(at.machine)) : null;
   };
+  const isWhole = (at: ReturnType<typeof view>[number], policy: string): boolean => {
+    const cell = at.cell(policy);
+    return cell !== undefined && !hasEnded(cell);
+  };
+  /** A tag with the accesses after which memory was used up, if it was. */
+  const ended = (columns: ReturnType<typeof view>, policy: string): HTMLElement | false => {
+    const cell = columns.map((at) => at.cell(policy)).find((cell) => cell && hasEnded(cell));
+    return (
+      cell !== undefined &&
+      h("span", { class: "tag" }, `memory used up after ${grouped(cell.out_of_memory_after ?? 0)} accesses`)
+    );
+  };
   const order = (columns: ReturnType<typeof view>): string[] => {
     const policies = distinct(cells, "policy");
     const by = columns.find((at) => at.key === sorted.column);
@@ -201,20 +218,24 @@ export function matrixFigure(
           [...advised].some(
             ([machine, name]) => name === policy && columns.some((at) => at.machine === machine),
           ) && h("span", { class: "tag choice-tag" }, "the choice"),
+          ended(columns, policy),
         ),
         columns.map((at) => {
           const number = value(at, policy);
-          const values = policies.map((other) => value(at, other));
+          // A policy that ended early is compared with no other.
+          const whole = policies.filter((other) => isWhole(at, other));
+          const values = whole.map((other) => value(at, other));
           const present = values.filter((other): other is number => other !== null);
           const best =
             at.column.better !== 0 &&
+            isWhole(at, policy) &&
             new Set(present).size > 1 &&
             number === (at.column.better < 0 ? Math.min(...present) : Math.max(...present));
           return h(
             "td",
             {
               class: best ? "number is-best" : "number",
-              style: `--share:${share(number, values).toFixed(4)}`,
+              style: `--share:${(isWhole(at, policy) ? share(number, values) : 0).toFixed(4)}`,
               "data-machine": at.machine,
               "data-metric": at.column.name,
               "data-value": number,
