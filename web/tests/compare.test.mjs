@@ -1,6 +1,8 @@
 // The page of `compare`: every figure equals the JSON.
 
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
 import { after, before, test } from "node:test";
 import { PAGES, browser, json, names, open, rows, saved } from "./browser.mjs";
 
@@ -168,5 +170,36 @@ test(
       }
     });
     await page.context().close();
+  },
+);
+
+test(
+  "a policy whose memory was used up is compared with no other",
+  { skip: !compared.includes("compare-memory") },
+  async () => {
+    // The policy with the fewest walk cycles ends early instead.
+    const written = fs.readFileSync(path.join(PAGES, "compare-memory.html"), "utf8");
+    const { results } = json("compare-memory");
+    const first = results.toSorted((one, other) => one.walk_cycles - other.walk_cycles)[0];
+    const edited = written.replace(
+      /(<script id="broadleaf-records" type="application\/json">)([^]*?)(<\/script>)/,
+      (_, begin, records, end) => {
+        const all = JSON.parse(records);
+        const cell = all[0].results.find((one) => one.policy === first.policy);
+        Object.assign(cell, { out_of_memory_after: 1000, walk_cycles: 1 });
+        return begin + JSON.stringify(all).replaceAll("<", "\\u003c") + end;
+      },
+    );
+    assert.notEqual(edited, written);
+    const name = "ended-early";
+    fs.writeFileSync(path.join(PAGES, `${name}.html`), edited);
+    const page = await open(chromium, name);
+    const row = page.locator(`#matrix tr[data-policy="${first.policy}"]`);
+    assert.match(await row.locator("th").innerText(), /memory used up after 1,000 accesses/);
+    assert.equal(await row.locator(".is-best").count(), 0);
+    assert.equal(await row.locator('[data-metric="saved"]').innerText(), "–");
+    assert.ok((await page.locator("#matrix .is-best").count()) > 0);
+    await page.context().close();
+    fs.rmSync(path.join(PAGES, `${name}.html`));
   },
 );
