@@ -20,6 +20,7 @@ completions fish fish/vendor_completions.d/broadleaf.fish
 install -D -m 644 -t "$stage/etc" packaging/broadleaf.toml
 install -D -m 644 -t "$stage/lib/systemd/system" packaging/broadleaf.service
 install -D -m 644 -t "$stage/share/broadleaf" \
-  packaging/grafana-dashboard.json packaging/prometheus-alerts.yml packaging/kubernetes.yaml
+  packaging/grafana-dashboard.json packaging/prometheus-alerts.yml packaging/prometheus-alerts-test.yml \
+  packaging/kubernetes.yaml
 install -D -m 644 -t "$stage/share/doc/broadleaf" README.md CHANGELOG.md GLOSSARY.md LIMITS.md
 scripts/third-party.py "$target" >"$stage/share/doc/broadleaf/THIRD-PARTY"

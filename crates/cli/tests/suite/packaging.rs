@@ -96,8 +96,10 @@ fn served() -> BTreeSet<String> {
     );
     let service = Service::start(&rules, &["--dry-run", "--metrics", "127.0.0.1:0"]);
     let address = service.address();
-    let text =
-        eventually(|| Some(fetched(&address, "GET /metrics").1).filter(|text| !text.is_empty()));
+    let text = eventually(|| {
+        let (head, text) = fetched(&address, "GET /metrics");
+        head.starts_with("HTTP/1.1 200 ").then_some(text)
+    });
     let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     let names = types.filter_map(|line| line.split(' ').next());
     let mut names: BTreeSet<String> = names.map(str::to_owned).collect();
@@ -127,6 +129,7 @@ fn alerts_and_the_dashboard_ask_for_metrics_that_exist() {
         |name: &&String| served.contains(&name.replace("broadleaf_", "broadleaf_all_"));
     let alone = [
         "broadleaf_rules",
+        "broadleaf_last_publish_timestamp_seconds",
         "broadleaf_dry_run",
         "broadleaf_config_reloads_total",
     ];
@@ -135,6 +138,21 @@ fn alerts_and_the_dashboard_ask_for_metrics_that_exist() {
         .filter(|name| !of_process(name) && !alone.contains(&name.as_str()))
         .collect();
     assert!(missing.is_empty(), "the dashboard lacks {missing:?}");
+}
+
+#[test]
+fn the_files_that_the_alerts_name_are_installed() {
+    let (alerts, stage) = (
+        text_of("prometheus-alerts.yml"),
+        text_of("../scripts/stage.sh"),
+    );
+    let comment = alerts.lines().take_while(|line| line.starts_with('#'));
+    let words = comment.flat_map(str::split_whitespace);
+    let files: BTreeSet<_> = words.filter(|word| word.ends_with(".yml")).collect();
+    assert_eq!(files.len(), 2, "{files:?}");
+    for file in files {
+        assert!(stage.contains(&format!(" packaging/{file}")), "{file}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "system calls")]
 
 use crate::kernel::KernelError;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
@@ -77,6 +78,20 @@ pub(super) fn clock(which: libc::clockid_t) -> Duration {
     // this crate uses.
     unsafe { libc::clock_gettime(which, &raw mut time) };
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Returns true if a file belongs to a mount of cgroups, of either version.
+pub(super) fn is_of_cgroup(file: &File) -> bool {
+    // SAFETY: a structure of numbers, for which zeroes are values.
+    let mut status: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: `status` is local, and the call writes nothing else.
+    let failed = unsafe { libc::fstatfs(file.as_raw_fd(), &raw mut status) } != 0;
+    // The types of these numbers differ between C libraries.
+    let magic = [libc::CGROUP_SUPER_MAGIC, libc::CGROUP2_SUPER_MAGIC];
+    !failed
+        && magic
+            .iter()
+            .any(|magic| *magic as u64 == status.f_type as u64)
 }
 
 /// Returns the kernel's release, such as `6.18.3-1-amd64`.

@@ -121,6 +121,12 @@ impl Linux {
         self.scans
     }
 
+    /// Returns true if the memory limits of some process cannot be read: its cgroup is outside of
+    /// this container, and its own root does not show the cgroup either.
+    pub fn hides_limits(&self) -> bool {
+        self.cgroups.values().any(cgroup::LimitFiles::is_hidden)
+    }
+
     /// Returns every process.
     pub fn all(&mut self) -> Vec<ProcessId> {
         let entries = std::fs::read_dir(&self.proc)

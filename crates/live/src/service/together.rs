@@ -34,6 +34,28 @@ impl LookBudget {
     }
 }
 
+/// The time of a task. Tasks are done in this order: the one that begins first, and of those that
+/// begin together the one that was due first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct DueTime {
+    /// The time at which the task begins at the earliest.
+    pub(super) begins: Instant,
+    due: Instant,
+}
+
+impl DueTime {
+    /// The time of a task that does not wait for the budget.
+    pub(super) const fn at(due: Instant) -> Self {
+        Self { begins: due, due }
+    }
+
+    /// The time of a task that waits until the budget allows it at `free`.
+    pub(super) fn in_budget(due: Instant, free: Instant) -> Self {
+        let begins = due.max(free);
+        Self { begins, due }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,5 +74,19 @@ mod tests {
         now = begin + Duration::from_secs(100);
         together.looked(now, Duration::from_millis(1));
         assert_eq!(together.free_from() - now, Duration::from_millis(50));
+    }
+    #[test]
+    fn tasks_that_wait_for_the_budget_let_others_pass_and_keep_their_order() {
+        let now = Instant::now();
+        let at = |seconds| now + Duration::from_secs(seconds);
+        let free = at(10);
+        let (early, late) = (
+            DueTime::in_budget(at(1), free),
+            DueTime::in_budget(at(2), free),
+        );
+        assert_eq!((early.begins, late.begins), (free, free));
+        assert!(early < late);
+        assert!(DueTime::at(at(9)) < early && early < DueTime::at(at(11)));
+        assert_eq!(DueTime::in_budget(at(12), free).begins, at(12));
     }
 }

@@ -1,4 +1,4 @@
-//! The loop of a service: one thread that does the task that is due first.
+//! The loop of a service: one thread that does the task that begins first.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use super::finding::ProcessFinder;
 use super::manager::ServiceManager;
 use super::metrics::Metrics;
 use super::state::ServiceState;
-use super::together::LookBudget;
+use super::together::{DueTime, LookBudget};
 use super::wards::Wards;
 use broadleaf_report::number::counted;
 use broadleaf_study::failure::Failure;
@@ -77,9 +77,8 @@ impl ServiceLoop {
         read: impl Fn() -> Result<ServiceRules, Failure>,
     ) -> Result<(), Failure> {
         loop {
-            let (due, next) = self.next();
-            let from = due.max(self.together.free_from());
-            match wait(from.saturating_duration_since(Instant::now())) {
+            let (time, next) = self.next();
+            match wait(time.begins.saturating_duration_since(Instant::now())) {
                 Some(ServiceSignal::End) => {
                     self.manager.stopping();
                     return Ok(());
@@ -99,18 +98,19 @@ impl ServiceLoop {
         }
     }
 
-    /// The task that is due first, and its time.
-    fn next(&self) -> (Instant, ServiceTask) {
-        let look = self
-            .wards
-            .next()
-            .map(|(due, at)| (due, ServiceTask::Look(at)));
+    /// The task that begins first, and its time. A search comes before a look at the machine: the
+    /// figures that are published first include those of a search.
+    fn next(&self) -> (DueTime, ServiceTask) {
+        let free = self.together.free_from();
+        let look = self.wards.next(free);
+        let look = look.map(|(time, at)| (time, ServiceTask::Look(at)));
         let others = [
-            (self.find, ServiceTask::Find),
-            (self.watch, ServiceTask::Watch),
+            (DueTime::in_budget(self.find, free), ServiceTask::Find),
+            // A shortage must be noticed in time. The look takes microseconds.
+            (DueTime::at(self.watch), ServiceTask::Watch),
         ];
         let all = look.into_iter().chain(others);
-        all.min_by_key(|(due, _)| *due).unwrap_or(others[0])
+        all.min_by_key(|(time, _)| *time).unwrap_or(others[0])
     }
 
     /// Makes processes due if memory is short. Returns the processor time that this took.
@@ -178,5 +178,32 @@ impl ServiceLoop {
     /// The processes that the service governed.
     pub(super) fn into_wards(self) -> Wards {
         self.wards
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_is_looked_at_once_a_second_also_when_the_budget_is_used_up() {
+        let rules = ServiceRules {
+            discover: Duration::from_secs(2),
+            cpu_together: 200,
+            rules: Vec::new(),
+        };
+        let state = ServiceState::new(0, true);
+        let mut service = ServiceLoop::new(rules.clone(), state, None);
+        // Looks took a minute: at 2% of a processor, no look is allowed for 50 minutes.
+        let now = Instant::now();
+        service.together.looked(now, Duration::from_mins(1));
+        let mut waits = Vec::new();
+        let mut wait = |time: Duration| {
+            waits.push(time);
+            (waits.len() > 3).then_some(ServiceSignal::End)
+        };
+        service.run(&mut wait, || Ok(rules.clone())).unwrap();
+        assert!(waits.iter().all(|wait| *wait <= WATCH_EVERY), "{waits:?}");
+        assert!(service.watch > now && service.find <= now);
     }
 }

@@ -12,6 +12,7 @@ use broadleaf_policy::parse;
 
 use super::account::{GovernorCounts, ProgramTotals};
 use super::finding::{Fate, PickedProcess};
+use super::together::DueTime;
 use broadleaf_study::failure::Failure;
 
 /// The longest wait between two looks at a process in which nothing changes. A search for processes
@@ -30,6 +31,9 @@ pub(super) struct GovernedProcess {
     pub(super) governor: Governor<Linux>,
     /// The time of the next look.
     due: Instant,
+    /// True if memory is short, and the next look may give memory back. This look does not wait for
+    /// the budget of all looks together.
+    is_urgent: bool,
     /// The counts that were added to the totals.
     counted: GovernorCounts,
     /// True after the first look, or after the note that the process cannot be looked at.
@@ -47,6 +51,8 @@ pub(super) struct Wards {
     dry: bool,
     /// Programs that were reported as forbidden superpages.
     forbidden: BTreeSet<String>,
+    /// True after the warning about memory limits that cannot be read.
+    noted_hidden_limits: bool,
 }
 
 /// A governor of one process under a policy.
@@ -80,6 +86,7 @@ impl Wards {
             kernel: Linux::new(),
             dry,
             forbidden: BTreeSet::new(),
+            noted_hidden_limits: false,
         }
     }
 
@@ -136,6 +143,7 @@ impl Wards {
             care: care.clone(),
             governor,
             due: now,
+            is_urgent: false,
             counted: GovernorCounts::default(),
             answered: false,
         });
@@ -174,18 +182,20 @@ impl Wards {
         }
     }
 
-    /// Makes processes due whose superpages added memory, if memory is short.
+    /// Makes processes due at once whose superpages added memory, if memory is short.
     pub(super) fn wake_if_short(&mut self, now: Instant) {
         let machine = self.machine();
-        for governed in self
-            .governed
-            .iter_mut()
-            .filter(|governed| governed.due > now)
-        {
-            let ward = governed.governor.ward();
+        self.wake_at_once(now, |ward| {
             let shortage = ward.budgets().shortage(&machine, std::iter::empty());
-            if shortage.is_any() && ward.added_bytes() > 0 {
-                governed.due = now;
+            shortage.is_any() && ward.added_bytes() > 0
+        });
+    }
+
+    fn wake_at_once(&mut self, now: Instant, is_urgent: impl Fn(&Ward) -> bool) {
+        for governed in &mut self.governed {
+            if is_urgent(governed.governor.ward()) {
+                governed.due = governed.due.min(now);
+                governed.is_urgent = true;
             }
         }
     }
@@ -195,17 +205,29 @@ impl Wards {
         self.kernel.machine()
     }
 
-    /// The process that is due first, as time and index.
-    pub(super) fn next(&self) -> Option<(Instant, usize)> {
-        let due = self.governed.iter().enumerate();
-        due.map(|(at, governed)| (governed.due, at)).min()
+    /// The look that begins first, and the index of its process. The budget of all looks together
+    /// allows the next look at `free`. Urgent looks do not wait for the budget.
+    pub(super) fn next(&self, free: Instant) -> Option<(DueTime, usize)> {
+        let looks = self.governed.iter().enumerate();
+        looks
+            .map(|(at, governed)| match governed.is_urgent {
+                true => (DueTime::at(governed.due), at),
+                false => (DueTime::in_budget(governed.due, free), at),
+            })
+            .min()
     }
 
-    /// Looks at the process at index `at`. Returns the processor time that the look took.
+    /// Looks at the process at index `at`. Returns the processor time that the budget of all looks
+    /// together is charged with.
     pub(super) fn tick(&mut self, at: usize) -> Duration {
         let governed = &mut self.governed[at];
         let ticked = governed.governor.tick();
         governed.due = Instant::now() + ticked.wait;
+        let was_urgent = std::mem::take(&mut governed.is_urgent);
+        if ticked.alive && !self.noted_hidden_limits && governed.governor.kernel().hides_limits() {
+            self.noted_hidden_limits = true;
+            governed.note_hidden_limits();
+        }
         governed.answer(&ticked);
         let counts = GovernorCounts::of(&governed.governor);
         let looking = counts.looking.saturating_sub(governed.counted.looking);
@@ -220,7 +242,9 @@ impl Wards {
             let ended = self.governed.swap_remove(at);
             ended.note_end(&mut self.ended);
         }
-        looking
+        // Urgent looks come once a second while memory is short. Charged, they would delay searches
+        // for processes until long after the shortage. The budgets of single processes limit them.
+        if was_urgent { Duration::ZERO } else { looking }
     }
 }
 
@@ -253,6 +277,18 @@ impl GovernedProcess {
         }
     }
 
+    fn note_hidden_limits(&self) {
+        log::warn!(
+            event = "obstacle";
+            "the memory limit of process {} ({}), or of one that it started, cannot be read. Its \
+            cgroup is outside of this container, and its own /sys/fs/cgroup does not show the \
+            cgroup. For such processes, only max_added and the machine's free memory limit \
+            superpages",
+            self.id,
+            self.command
+        );
+    }
+
     /// Adds the counts to `ended`, and notes the end if the governor made superpages.
     fn note_end(&self, ended: &mut ProgramTotals) {
         let nothing = GovernorCounts::default();
@@ -272,3 +308,7 @@ impl GovernedProcess {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "wards_tests.rs"]
+mod tests;

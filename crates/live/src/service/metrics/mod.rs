@@ -6,7 +6,7 @@ mod server;
 mod text;
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use broadleaf_governor::MachineSeen;
 
@@ -44,8 +44,9 @@ impl Metrics {
         finding: Duration,
         state: &ServiceState,
     ) {
+        let now = Instant::now();
         let snapshot = Snapshot::of(wards, machine, finding, state);
-        self.0.publish(render(&snapshot));
+        self.0.publish(render(&snapshot), now);
     }
 }
 
@@ -56,6 +57,8 @@ struct Snapshot<'a> {
     machine: MachineSeen,
     finding: Duration,
     state: &'a ServiceState,
+    /// The time of the figures.
+    at: SystemTime,
 }
 
 /// The figures of one process and the processes that it started.
@@ -94,6 +97,7 @@ impl<'a> Snapshot<'a> {
             machine: *machine,
             finding,
             state,
+            at: SystemTime::now(),
         }
     }
 }

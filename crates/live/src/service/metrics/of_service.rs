@@ -25,6 +25,12 @@ pub(super) fn write(text: &mut Exposition, snapshot: &Snapshot<'_>) {
             Some(unix_seconds(snapshot.state.began)),
         ),
         (
+            "last_publish_timestamp_seconds",
+            FamilyKind::Gauge,
+            "Time at which these figures were written, in seconds since 1970.",
+            Some(unix_seconds(snapshot.at)),
+        ),
+        (
             "dry_run",
             FamilyKind::Gauge,
             "1 if the service only looks and changes nothing, otherwise 0.",

@@ -6,7 +6,7 @@ use std::future::ready;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http_body_util::Full;
 use hyper::body::{Body, Bytes};
@@ -35,8 +35,33 @@ const BACKLOG: i32 = 1024;
 /// The wait after an error of `accept`, such as too many open files.
 const AFTER_AN_ERROR: Duration = Duration::from_millis(50);
 
+/// The age from which figures are no longer served. The service publishes once a second, unless it
+/// hangs.
+pub(super) const STALE: Duration = Duration::from_mins(1);
+
 /// The text that was published last.
-type PublishedText = Arc<RwLock<Bytes>>;
+type PublishedText = Arc<RwLock<Option<Published>>>;
+
+/// A text with figures.
+struct Published {
+    text: Bytes,
+    at: Instant,
+}
+
+/// The text for a client, or the reason why there is none.
+type FreshText = Result<Bytes, &'static str>;
+
+impl Published {
+    /// Returns the text if it is not too old at `now`.
+    fn fresh(last: Option<&Self>, now: Instant) -> FreshText {
+        let published =
+            last.ok_or("no figures yet: the first search for processes has not ended\n")?;
+        match now.saturating_duration_since(published.at) < STALE {
+            true => Ok(published.text.clone()),
+            false => Err("no figures: the service has written none for 60 s\n"),
+        }
+    }
+}
 
 /// Answers requests, on one thread of its own, with the text that was published last.
 pub(super) struct MetricsServer {
@@ -77,8 +102,10 @@ impl MetricsServer {
         self.address
     }
 
-    pub(super) fn publish(&self, text: String) {
-        *self.text.write().unwrap_or_else(PoisonError::into_inner) = text.into();
+    /// Publishes a text whose figures are those of the time `at`.
+    pub(super) fn publish(&self, text: String, at: Instant) {
+        let text = text.into();
+        *self.text.write().unwrap_or_else(PoisonError::into_inner) = Some(Published { text, at });
     }
 }
 
@@ -95,7 +122,10 @@ async fn serve(listener: std::net::TcpListener, text: &PublishedText) {
             continue;
         };
         places.free_one().await;
-        let text = text.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let text = {
+            let last = text.read().unwrap_or_else(PoisonError::into_inner);
+            Published::fresh(last.as_ref(), Instant::now())
+        };
         places.give(async move {
             // A client that is too slow is cut off without a response.
             let _ = timeout(CLIENT_TIME, answer(stream, text)).await;
@@ -106,7 +136,7 @@ async fn serve(listener: std::net::TcpListener, text: &PublishedText) {
 }
 
 /// Answers one request and closes the connection.
-async fn answer(stream: TcpStream, text: Bytes) -> io::Result<()> {
+async fn answer(stream: TcpStream, text: FreshText) -> io::Result<()> {
     let service = service_fn(|request| ready(Ok::<_, Infallible>(respond(&request, &text))));
     let mut connection = http1::Builder::new()
         .keep_alive(false)
@@ -121,7 +151,7 @@ async fn answer(stream: TcpStream, text: Bytes) -> io::Result<()> {
     Ok(())
 }
 
-fn respond(request: &Request<impl Body>, text: &Bytes) -> Response<Full<Bytes>> {
+fn respond(request: &Request<impl Body>, text: &FreshText) -> Response<Full<Bytes>> {
     let (status, text) = if head_bytes(request) > REQUEST_BYTES {
         let refusal = "a request has at most 8 KiB\n";
         (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, refusal.into())
@@ -134,7 +164,13 @@ fn respond(request: &Request<impl Body>, text: &Bytes) -> Response<Full<Bytes>> 
     } else if request.uri().path() != "/metrics" {
         (StatusCode::NOT_FOUND, "metrics are at /metrics\n".into())
     } else {
-        (StatusCode::OK, text.clone())
+        match text {
+            Ok(text) => (StatusCode::OK, text.clone()),
+            Err(reason) => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                Bytes::from_static(reason.as_bytes()),
+            ),
+        }
     };
     let mut response = Response::new(Full::new(text));
     *response.status_mut() = status;

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 fn server(text: &str) -> MetricsServer {
     let server = MetricsServer::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    server.publish(text.to_owned());
+    server.publish(text.to_owned(), Instant::now());
     server
 }
 
@@ -52,6 +52,38 @@ fn only_get_is_answered_and_only_at_one_path() {
         let request = format!("{method} /metrics HTTP/1.1\r\n\r\n");
         assert_eq!(status(&server, &request), "405", "{method}");
     }
+}
+
+/// Probes of Kubernetes ask for the status only.
+#[test]
+fn without_figures_or_with_old_ones_the_status_is_503() {
+    let get = "GET /metrics HTTP/1.1\r\n\r\n";
+    let server = MetricsServer::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let (status, body) = asked(&server, get);
+    assert_eq!(status, "503");
+    assert!(body.starts_with("no figures yet"), "{body}");
+    let now = Instant::now();
+    server.publish("figure 1\n".to_owned(), now);
+    assert_eq!(
+        asked(&server, get),
+        ("200".to_owned(), "figure 1\n".to_owned())
+    );
+    let last = Some(Published {
+        text: "figure 1\n".into(),
+        at: now,
+    });
+    let at = |age| Published::fresh(last.as_ref(), now + age);
+    assert!(at(STALE - Duration::from_millis(1)).is_ok());
+    assert_eq!(
+        at(STALE),
+        Err("no figures: the service has written none for 60 s\n")
+    );
+    // Other refusals come first.
+    let response = |request: &str| {
+        let request = Request::get(request).body(String::new()).unwrap();
+        respond(&request, &at(STALE)).status().as_u16()
+    };
+    assert_eq!((response("/metrics"), response("/")), (503, 404));
 }
 
 #[test]

@@ -30,6 +30,7 @@ fn every_sample_follows_its_help_and_type_and_labels_are_escaped() {
         },
         finding: Duration::ZERO,
         state: &state,
+        at: SystemTime::UNIX_EPOCH + Duration::from_secs(7),
     };
     let text = render(&snapshot);
     for line in [
@@ -43,6 +44,7 @@ fn every_sample_follows_its_help_and_type_and_labels_are_escaped() {
         "broadleaf_processes 1",
         "broadleaf_rules 4",
         "broadleaf_dry_run 0",
+        "broadleaf_last_publish_timestamp_seconds 7",
         "broadleaf_config_last_reload_successful 0",
         r#"broadleaf_config_reloads_total{result="read"} 0"#,
         r#"broadleaf_config_reloads_total{result="refused"} 1"#,
