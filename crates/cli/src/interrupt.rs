@@ -1,10 +1,10 @@
-//! Signals: Ctrl-C removes unfinished files and ends the process at once.
+//! Signals: Ctrl-C removes unfinished files and kdamonds, and ends the process at once.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use broadleaf_governor::{end_by, was_ignored};
+use broadleaf_governor::{HeatMeter, end_by, was_ignored};
 use broadleaf_live::passed_on;
 use broadleaf_live::service::ServiceSignal;
 use broadleaf_study::unfinished::remove_unfinished;
@@ -19,6 +19,10 @@ use signal_hook::iterator::exfiltrator::origin::WithOrigin;
 static LISTENER: Mutex<Option<Listener>> = Mutex::new(None);
 /// A function that restores the terminal.
 static AT_END: Mutex<Option<fn()>> = Mutex::new(None);
+
+fn listener() -> MutexGuard<'static, Option<Listener>> {
+    LISTENER.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Handles Ctrl-C, hang-ups and requests to end from here on. Signals that the process was started
 /// to ignore, as `nohup` and background jobs are, stay ignored.
@@ -65,7 +69,7 @@ enum Listener {
 /// Sends a signal to the listener. Returns false if there is none. The request to end is sent once:
 /// a second signal ends the process.
 fn was_heard(signal: i32) -> bool {
-    let mut asked = LISTENER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut asked = listener();
     if signal == SIGHUP
         && let Some(Listener::OfService(told)) = asked.as_ref()
     {
@@ -78,12 +82,13 @@ fn was_heard(signal: i32) -> bool {
     }
 }
 
-/// Removes unfinished files, and ends the process as the signal would have.
+/// Removes unfinished files and kdamonds, and ends the process as the signal would have.
 fn end(signal: i32) {
     if let Some(at_end) = *AT_END.lock().unwrap_or_else(PoisonError::into_inner) {
         at_end();
     }
     remove_unfinished();
+    HeatMeter::end_all();
     end_by(signal);
     std::process::exit(128 + signal);
 }
@@ -113,7 +118,7 @@ pub(crate) struct EndSignal(Receiver<()>);
 impl EndSignal {
     pub(crate) fn new() -> Self {
         let (tell, told) = channel();
-        *LISTENER.lock().unwrap_or_else(PoisonError::into_inner) = Some(Listener::OfEnd(tell));
+        *listener() = Some(Listener::OfEnd(tell));
         Self(told)
     }
 
@@ -128,10 +133,7 @@ impl EndSignal {
 
 impl Drop for EndSignal {
     fn drop(&mut self) {
-        LISTENER
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        listener().take();
     }
 }
 
@@ -142,7 +144,7 @@ pub(crate) struct ServiceSignals(Receiver<ServiceSignal>);
 impl ServiceSignals {
     pub(crate) fn new() -> Self {
         let (tell, told) = channel();
-        *LISTENER.lock().unwrap_or_else(PoisonError::into_inner) = Some(Listener::OfService(tell));
+        *listener() = Some(Listener::OfService(tell));
         Self(told)
     }
 
@@ -159,9 +161,6 @@ impl ServiceSignals {
 
 impl Drop for ServiceSignals {
     fn drop(&mut self) {
-        LISTENER
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        listener().take();
     }
 }

@@ -40,8 +40,9 @@ fn main() -> ExitCode {
     end(run(cli))
 }
 
-/// Prints why a command failed, and returns its exit status.
+/// Ends measurements that still run, prints why a command failed, and returns its exit status.
 fn end(result: Result<(), Failure>) -> ExitCode {
+    broadleaf_governor::HeatMeter::end_all();
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -39,6 +39,7 @@ const COUNTS: u32 = 3;
 
 /// A live process.
 struct LiveProcess<'a> {
+    meter: &'a HeatMeter,
     rollup: std::path::PathBuf,
     cooler: ProcessCooler<'a>,
 }
@@ -49,6 +50,8 @@ impl Coolable for LiveProcess<'_> {
     }
 
     fn referenced(&self) -> Result<u64, String> {
+        // Counts go on after the window. An early end must not wait for all of them.
+        self.meter.rest(Duration::ZERO)?;
         let text = std::fs::read_to_string(&self.rollup);
         let text = text.map_err(|error| no(&self.rollup, &error))?;
         let mut lines = text.lines();
@@ -67,6 +70,7 @@ pub(super) fn measure(
 ) -> Result<FoundHeat, String> {
     let cooler = linux.cooler(process).map_err(|error| error.to_string())?;
     let target = LiveProcess {
+        meter,
         rollup: meter.of_process(process, "smaps_rollup"),
         cooler,
     };
@@ -82,7 +86,7 @@ pub(super) fn measure(
         _ => {}
     }
     referenced::clear(meter, process)?;
-    std::thread::sleep(window);
+    meter.rest(window)?;
     let mappings = referenced::mappings(meter, process)?;
     let counting = Instant::now();
     target.referenced()?;

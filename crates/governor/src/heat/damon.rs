@@ -6,26 +6,30 @@
 //! files belong to the whole machine. If a kdamond exists already, it is left as it is.
 
 use super::frames::{held, summed, watched};
+use super::kdamonds::{KdamondList, MADE};
 use super::{BlockHeat, FoundHeat, HeatMeter, no};
 use crate::seen::{BLOCK_BYTES, LivePages, PAGE_BYTES, PAGES, ProcessId};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// The time between two samples of a region, and the time after which counts begin again, in
-/// microseconds. A count of 20 is a region that every sample found in use.
-const INTERVALS: [(&str, u64); 3] = [
-    ("sample_us", 5_000),
-    ("aggr_us", 100_000),
-    ("update_us", 1_000_000),
-];
+/// The time between two samples of a region.
+const SAMPLE: Duration = Duration::from_millis(5);
+/// The time between two looks for new mappings.
+const UPDATE: Duration = Duration::from_secs(1);
+/// The aggregations in a window, unless they would be too short or too long. Each begins its counts
+/// again, and may split and join regions.
+const AGGREGATIONS: u32 = 10;
+/// The shortest aggregation: ten samples of a region.
+const SHORTEST: Duration = Duration::from_millis(50);
+/// The longest aggregation. One access makes a whole region count as used, so long aggregations
+/// overstate use.
+const LONGEST: Duration = Duration::from_secs(2);
 /// The numbers of regions between which DAMON splits and merges.
 const REGIONS: [(&str, u64); 2] = [("min", 100), ("max", 4_000)];
 /// The greatest number of ranges of frames that are given to DAMON.
 const RANGES: usize = 512;
-/// The reads of the regions in the window. Each shows the latest aggregation.
-const READS: u32 = 5;
 
-/// A range of addresses or frames, with its accesses in the latest aggregation.
+/// A range of addresses or frames, with accesses in an aggregation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct HotRegion {
     start: u64,
@@ -33,22 +37,28 @@ struct HotRegion {
 }
 
 /// A kdamond that was made for one measurement. Dropping it removes it.
-struct Kdamond {
+pub(super) struct Kdamond<'a> {
     /// The folder of all kdamonds.
     all: PathBuf,
+    list: &'a KdamondList,
+    meter: &'a HeatMeter,
+    window: Duration,
 }
 
-impl Drop for Kdamond {
+impl Drop for Kdamond<'_> {
     fn drop(&mut self) {
-        // Another command may have removed it meanwhile.
-        let _ = std::fs::write(self.own().join("state"), "off");
-        let _ = std::fs::write(self.all.join("nr_kdamonds"), "0");
+        self.list.remove(&self.all);
     }
 }
 
-impl Kdamond {
-    /// Makes a kdamond, unless any exists or the kernel lacks the operations.
-    fn new(meter: &HeatMeter, operations: &str) -> Result<Self, String> {
+impl<'a> Kdamond<'a> {
+    /// Makes a kdamond for a span of time, unless any exists or the kernel lacks the operations.
+    pub(super) fn new(
+        meter: &'a HeatMeter,
+        operations: &str,
+        window: Duration,
+        list: &'a KdamondList,
+    ) -> Result<Self, String> {
         let all = meter.mm.join("damon/admin/kdamonds");
         let number = all.join("nr_kdamonds");
         let text = std::fs::read_to_string(&number).map_err(|error| no(&number, &error))?;
@@ -58,8 +68,13 @@ impl Kdamond {
                 text.trim()
             ));
         }
-        write(&number, 1)?;
-        let made = Self { all };
+        list.make(&all).map_err(|error| no(&number, &error))?;
+        let made = Self {
+            all,
+            list,
+            meter,
+            window,
+        };
         write(&made.own().join("contexts/nr_contexts"), 1)?;
         let context = made.context();
         let available = context.join("avail_operations");
@@ -72,8 +87,13 @@ impl Kdamond {
         }
         write(&context.join("operations"), operations)?;
         let attributes = context.join("monitoring_attrs");
-        for (name, value) in INTERVALS {
-            write(&attributes.join("intervals").join(name), value)?;
+        for (name, time) in [
+            ("sample_us", SAMPLE),
+            ("aggr_us", aggregation(window)),
+            ("update_us", UPDATE),
+        ] {
+            let file = attributes.join("intervals").join(name);
+            write(&file, time.as_micros())?;
         }
         for (name, value) in REGIONS {
             write(&attributes.join("nr_regions").join(name), value)?;
@@ -108,17 +128,28 @@ impl Kdamond {
         self.context().join("targets/0")
     }
 
-    /// Watches for the window, and returns the regions that any read found in use.
-    fn watch(&self, window: Duration) -> Result<Vec<HotRegion>, String> {
+    /// Watches for the window, and returns the regions that were used in any aggregation.
+    fn watch(&self) -> Result<Vec<HotRegion>, String> {
         let state = self.own().join("state");
         write(&state, "on")?;
+        let aggregation = aggregation(self.window);
+        let began = Instant::now();
         let mut found = Vec::new();
-        for _ in 0..READS {
-            std::thread::sleep(window / READS);
+        let mut last = began;
+        loop {
+            // The kernel waits for the end of the aggregation, and lets nobody stop the kdamond
+            // meanwhile. So the request is made shortly before that end.
+            let until_request = (aggregation * 3 / 4).saturating_sub(last.elapsed());
+            self.meter.rest(until_request)?;
             write(&state, "update_schemes_tried_regions")?;
+            last = Instant::now();
             found.extend(self.regions()?);
+            found = united(found);
+            // A measurement ends with the aggregation whose end is next to that of the window.
+            if last - began + aggregation / 2 > self.window {
+                return Ok(found);
+            }
         }
-        Ok(united(found))
     }
 
     /// Reads the regions in use, as the kernel last wrote them.
@@ -131,14 +162,21 @@ impl Kdamond {
                 let text = std::fs::read_to_string(region.path().join(name)).ok()?;
                 text.trim().parse::<u64>().ok()
             };
-            if let (Some(start), Some(end), Some(1..)) =
-                (number("start"), number("end"), number("nr_accesses"))
-            {
+            // Most regions are not in use, and reading their files takes time.
+            if number("nr_accesses").is_none_or(|accesses| accesses == 0) {
+                continue;
+            }
+            if let (Some(start), Some(end)) = (number("start"), number("end")) {
                 found.push(HotRegion { start, end });
             }
         }
         Ok(found)
     }
+}
+
+/// Returns the time of an aggregation in a window.
+pub(super) fn aggregation(window: Duration) -> Duration {
+    (window / AGGREGATIONS).clamp(SHORTEST, LONGEST)
 }
 
 fn write(path: &Path, value: impl ToString) -> Result<(), String> {
@@ -152,9 +190,9 @@ pub(super) fn virtual_regions(
     pages: &LivePages,
     window: Duration,
 ) -> Result<FoundHeat, String> {
-    let kdamond = Kdamond::new(meter, "vaddr")?;
+    let kdamond = Kdamond::new(meter, "vaddr", window, &MADE)?;
     write(&kdamond.target().join("pid_target"), process.pid)?;
-    let hot = kdamond.watch(window)?;
+    let hot = kdamond.watch()?;
     let blocks = pages.blocks.iter().map(|seen| {
         let (start, end) = (seen.block * BLOCK_BYTES, (seen.block + 1) * BLOCK_BYTES);
         // The pages of a block are taken as evenly spread.
@@ -178,7 +216,7 @@ pub(super) fn frame_regions(
     pages: &LivePages,
     window: Duration,
 ) -> Result<FoundHeat, String> {
-    let kdamond = Kdamond::new(meter, "paddr")?;
+    let kdamond = Kdamond::new(meter, "paddr", window, &MADE)?;
     let frames = watched(meter, process, pages)?;
     let ranges = ranges(frames.iter().map(|page| page.frame));
     let regions = kdamond.target().join("regions");
@@ -188,7 +226,7 @@ pub(super) fn frame_regions(
         write(&region.join("start"), range.start * PAGE_BYTES)?;
         write(&region.join("end"), range.end * PAGE_BYTES)?;
     }
-    let hot = kdamond.watch(window)?;
+    let hot = kdamond.watch()?;
     // Frames may have moved. The pages are found by the frames that they have now.
     let used = watched(meter, process, pages)?.into_iter().filter(|page| {
         let start = page.frame * PAGE_BYTES;

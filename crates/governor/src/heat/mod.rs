@@ -7,6 +7,7 @@ mod cooling;
 mod damon;
 mod frames;
 mod idle;
+mod kdamonds;
 mod referenced;
 mod sampler;
 #[cfg(test)]
@@ -15,9 +16,10 @@ mod tests;
 pub use sampler::HeatSampler;
 
 use crate::linux::Linux;
-use crate::seen::{LiveBacking, LivePages, ProcessId};
+use crate::seen::{LiveBacking, LiveMapping, LivePages, ProcessId};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 /// A report of the kernel about the use of pages.
@@ -146,6 +148,14 @@ pub struct ProcessHeat {
 pub struct HeatMeter {
     proc: PathBuf,
     mm: PathBuf,
+    early_end: Arc<EarlyEnd>,
+}
+
+/// A request to end measurements early, shared by a meter and its clones.
+#[derive(Debug, Default)]
+struct EarlyEnd {
+    is_asked: Mutex<bool>,
+    asked: Condvar,
 }
 
 impl Default for HeatMeter {
@@ -164,8 +174,18 @@ struct FoundHeat {
 
 impl HeatMeter {
     /// Creates a meter that reads the files at other places.
-    pub const fn at(proc: PathBuf, mm: PathBuf) -> Self {
-        Self { proc, mm }
+    pub fn at(proc: PathBuf, mm: PathBuf) -> Self {
+        Self {
+            proc,
+            mm,
+            early_end: Arc::default(),
+        }
+    }
+
+    /// Removes what the measurements of this process have made in the kernel. A program calls this
+    /// before it ends: no later measurement can use DAMON.
+    pub fn end_all() {
+        kdamonds::MADE.end();
     }
 
     /// Watches the blocks of `pages` for the time `window`, by `only` one source or by the most
@@ -214,6 +234,26 @@ impl HeatMeter {
         Err(refused)
     }
 
+    /// Makes the present measurements of this meter and of its clones fail soon, and later ones at
+    /// once.
+    fn end(&self) {
+        let end = &self.early_end;
+        *end.is_asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        end.asked.notify_all();
+    }
+
+    /// Rests for a time while the program runs. Fails if the measurement is to end early.
+    fn rest(&self, time: Duration) -> Result<(), String> {
+        let end = &self.early_end;
+        let is_asked = end.is_asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = (end.asked).wait_timeout_while(is_asked, time, |is_asked| !*is_asked);
+        let (is_asked, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        match *is_asked {
+            true => Err("the measurement was ended early".to_owned()),
+            false => Ok(()),
+        }
+    }
+
     /// Returns a file of a process.
     fn of_process(&self, process: ProcessId, file: &str) -> PathBuf {
         self.proc.join(process.pid.to_string()).join(file)
@@ -222,14 +262,15 @@ impl HeatMeter {
 
 /// Returns the blocks whose use is measured: those of memory that could become superpages.
 fn counted(pages: &LivePages) -> LivePages {
-    let mapped = pages.mapped();
-    let blocks = mapped.filter(|(mapping, _)| {
-        matches!(mapping.backing, LiveBacking::Anonymous | LiveBacking::Shmem)
-    });
+    let blocks = pages.mapped().filter(|(mapping, _)| is_counted(mapping));
     LivePages {
         blocks: blocks.map(|(_, seen)| *seen).collect(),
         ..pages.clone()
     }
+}
+
+const fn is_counted(mapping: &LiveMapping) -> bool {
+    matches!(mapping.backing, LiveBacking::Anonymous | LiveBacking::Shmem)
 }
 
 /// The text of an error of a file.

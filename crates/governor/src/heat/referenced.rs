@@ -12,7 +12,7 @@ pub(super) fn measure(
     window: Duration,
 ) -> Result<FoundHeat, String> {
     clear(meter, process)?;
-    std::thread::sleep(window);
+    meter.rest(window)?;
     Ok(FoundHeat {
         mappings: mappings(meter, process)?,
         ..FoundHeat::default()

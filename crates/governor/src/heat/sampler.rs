@@ -1,23 +1,32 @@
 //! Heat for a governor: a thread measures the processes in turns, and the governor takes the newest
 //! measurement of a process when it reads the process's memory.
 
-use super::{BlockHeat, HeatMeter, HeatSource};
-use crate::kernel::Kernel;
+use super::{BlockHeat, HeatMeter, HeatSource, NoHeat, is_counted};
+use crate::kernel::{Kernel, KernelError};
 use crate::linux::Linux;
 use crate::seen::{LivePages, ProcessId};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The span of time of a measurement.
 const WINDOW: Duration = Duration::from_secs(1);
 /// The rest after a measurement, as a multiple of its processor time.
 const REST: u32 = 20;
+/// The windows after which a process that cannot be measured any more has no known use.
+const STALE: u32 = 5;
+/// The greatest number of notes. A tree of many processes would fill the log.
+const NOTES: usize = 16;
+/// The number of failing processes above which those that have ended are forgotten.
+const MANY: usize = 256;
 
-/// A thread that measures the use of blocks. Dropping it ends the thread after its measurement.
+/// A thread that measures the use of blocks. Dropping it ends the thread.
 #[derive(Debug)]
 pub struct HeatSampler {
     shared: Arc<SharedSamples>,
+    meter: HeatMeter,
+    thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -33,17 +42,43 @@ struct Samples {
     /// The memory of each process at the latest reading. A process that is not read any more, such
     /// as one that has ended, is measured once more at most.
     asked: BTreeMap<ProcessId, LivePages>,
-    /// Measurements that were not taken yet.
+    /// Measurements that were not taken yet. One without blocks says that nothing is known.
     done: BTreeMap<ProcessId, Vec<BlockHeat>>,
 }
 
 impl HeatSampler {
-    /// Starts the thread, which uses `source` alone.
-    pub fn new(meter: HeatMeter, source: HeatSource) -> Self {
+    /// Starts the thread, which uses `source` alone. `note` gets the reason why a process cannot be
+    /// measured, once until the reason changes. The sampler ends the meter and its clones.
+    pub fn new(
+        meter: HeatMeter,
+        source: HeatSource,
+        note: impl FnMut(ProcessId, &str) + Send + 'static,
+    ) -> Self {
+        Self::with_window(meter, source, WINDOW, note)
+    }
+
+    /// Starts the thread, with another span of time for a measurement.
+    pub(super) fn with_window(
+        meter: HeatMeter,
+        source: HeatSource,
+        window: Duration,
+        note: impl FnMut(ProcessId, &str) + Send + 'static,
+    ) -> Self {
         let shared = Arc::new(SharedSamples::default());
-        let of_thread = shared.clone();
-        std::thread::spawn(move || of_thread.measure(&meter, source));
-        Self { shared }
+        let sampling = Sampling {
+            shared: shared.clone(),
+            meter: meter.clone(),
+            source,
+            window,
+            failing: BTreeMap::new(),
+            notes: 0,
+            note,
+        };
+        Self {
+            shared,
+            meter,
+            thread: Some(std::thread::spawn(move || sampling.run())),
+        }
     }
 
     /// Notes the memory of a process for the next measurement, and returns the newest measurement
@@ -65,30 +100,101 @@ impl Drop for HeatSampler {
     fn drop(&mut self) {
         self.shared.lock().has_ended = true;
         self.shared.changed.notify_one();
+        self.meter.end();
+        // The measurement removes what it has made in the kernel. A thread that panicked did so as
+        // well.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// A process that cannot be measured.
+#[derive(Debug)]
+struct FailingProcess {
+    /// The time of the first failure since the latest measurement.
+    since: Instant,
+    reason: String,
+    /// True if its use is not known any more.
+    is_stale: bool,
+}
+
+/// The thread's part of a sampler.
+struct Sampling<N> {
+    shared: Arc<SharedSamples>,
+    meter: HeatMeter,
+    source: HeatSource,
+    window: Duration,
+    failing: BTreeMap<ProcessId, FailingProcess>,
+    /// The number of notes so far.
+    notes: usize,
+    note: N,
+}
+
+impl<N: FnMut(ProcessId, &str)> Sampling<N> {
+    /// Measures processes in turns until the sampler ends.
+    fn run(mut self) {
+        let mut linux = Linux::at(self.meter.proc.clone());
+        let mut last = None;
+        while let Some((process, pages)) = self.shared.next(last) {
+            last = Some(process);
+            // Some sources fail if there is nothing to measure.
+            if !pages.mapped().any(|(mapping, _)| is_counted(mapping)) {
+                continue;
+            }
+            let (meter, only) = (&self.meter, Some(self.source));
+            let cpu = linux.own_cpu();
+            let heat = meter.measure(&mut linux, process, &pages, self.window, only);
+            // A process that has ended leaves no descriptor behind.
+            let is_gone = linux.vitals(process) == Err(KernelError::Gone);
+            match heat {
+                _ if is_gone => {
+                    self.failing.remove(&process);
+                }
+                Ok(heat) => {
+                    self.failing.remove(&process);
+                    self.shared.lock().done.insert(process, heat.blocks);
+                }
+                Err(reasons) => self.failed(&mut linux, process, &reasons),
+            }
+            let spent = linux.own_cpu().saturating_sub(cpu);
+            self.shared.rest(spent * REST);
+        }
+    }
+
+    /// Notes why a process could not be measured. Its use is unknown if it fails for long.
+    fn failed(&mut self, linux: &mut Linux, process: ProcessId, reasons: &[NoHeat]) {
+        if self.shared.lock().has_ended {
+            return;
+        }
+        let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+        let reason = reasons.join("; ");
+        if self.failing.len() > MANY {
+            let failing = &mut self.failing;
+            failing.retain(|process, _| linux.vitals(*process) != Err(KernelError::Gone));
+        }
+        let before = self.failing.get(&process);
+        if before.is_none_or(|before| before.reason != reason) && self.notes < NOTES {
+            self.notes += 1;
+            match self.notes {
+                NOTES => (self.note)(process, &format!("{reason}; later failures are not noted")),
+                _ => (self.note)(process, &reason),
+            }
+        }
+        let failing = self.failing.entry(process).or_insert(FailingProcess {
+            since: Instant::now(),
+            reason: String::new(),
+            is_stale: false,
+        });
+        failing.reason = reason;
+        if !failing.is_stale && failing.since.elapsed() >= self.window * STALE {
+            failing.is_stale = true;
+            self.shared.lock().done.insert(process, Vec::new());
+        }
     }
 }
 
 impl SharedSamples {
     fn lock(&self) -> std::sync::MutexGuard<'_, Samples> {
         self.samples.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Measures processes in turns until the sampler ends.
-    fn measure(&self, meter: &HeatMeter, source: HeatSource) {
-        let mut linux = Linux::new();
-        let mut last = None;
-        while let Some((process, pages)) = self.next(last) {
-            last = Some(process);
-            let cpu = linux.own_cpu();
-            let heat = meter.measure(&mut linux, process, &pages, WINDOW, Some(source));
-            if let Ok(heat) = heat {
-                self.lock().done.insert(process, heat.blocks);
-            }
-            // A process that has ended leaves no descriptor behind.
-            let _ = linux.vitals(process);
-            let spent = linux.own_cpu().saturating_sub(cpu);
-            self.rest(spent * REST);
-        }
     }
 
     /// Waits for a process to measure: the one after `last`. Returns `None` at the end.

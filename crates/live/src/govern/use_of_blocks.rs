@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use broadleaf_governor::{
-    BLOCK_BYTES, HeatMeter, HeatSampler, HeatSource, Kernel, Linux, OutOfReach, can_decide_by_use,
-    weighs_use,
+    BLOCK_BYTES, HeatMeter, HeatSampler, HeatSource, Kernel, Linux, OutOfReach, ProcessId,
+    can_decide_by_use, weighs_use,
 };
 use broadleaf_policy::Policy;
 use broadleaf_study::failure::Failure;
@@ -43,10 +43,18 @@ pub(super) fn kernel(policy: &dyn Policy) -> Linux {
     match weighs_use(policy).then(source) {
         Some(Ok(source)) => {
             log::info!("use of blocks: {}", source.sentence());
-            linux.with_heat(HeatSampler::new(HeatMeter::default(), source))
+            linux.with_heat(HeatSampler::new(HeatMeter::default(), source, note))
         }
         _ => linux,
     }
+}
+
+/// Notes that a process cannot be measured.
+fn note(process: ProcessId, reason: &str) {
+    log::warn!(
+        "which memory of process {process} is used cannot be seen now: {reason}. What was seen \
+        before counts for a few seconds. Then the policy changes nothing there until it sees more"
+    );
 }
 
 /// The most exact source of the use of blocks that works for this user, or the reasons why none

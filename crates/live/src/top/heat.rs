@@ -1,7 +1,7 @@
 //! The use of one process's memory, watched on a thread of its own while the screen goes on.
 
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use broadleaf_governor::{Kernel, Linux, ProcessId};
 use broadleaf_metrics::HeatReport;
@@ -20,6 +20,8 @@ pub(super) struct UsedMemory {
     pub(super) report: HeatReport,
     /// A picture of the used pages. `None` if no blocks are known.
     pub(super) map: Option<PageMap>,
+    /// The end of the measurement.
+    pub(super) measured: Instant,
 }
 
 /// The state of a request for the use of a process's memory.
@@ -42,10 +44,14 @@ impl ScreenHeat {
             Self::Known(used) => used,
         };
         let report = &used.report;
+        let when = format!(
+            "Used in {:.1} s, measured {} s ago",
+            report.seconds,
+            grouped(used.measured.elapsed().as_secs())
+        );
         let what = if used.map.is_some() {
             format!(
-                "Used in {:.1} s: {}, in {} of {} blocks. The picture shows used pages.",
-                report.seconds,
+                "{when}: {}, in {} of {} blocks. The picture shows used pages.",
                 size(report.used_bytes),
                 grouped(report.used_blocks),
                 grouped(report.blocks.len() as u64)
@@ -53,8 +59,7 @@ impl ScreenHeat {
         } else {
             let each = report.mappings.iter().map(|mapping| mapping.used_bytes);
             format!(
-                "Used in {:.1} s: {}. Which blocks these are cannot be seen.",
-                report.seconds,
+                "{when}: {}. Which blocks these are cannot be seen.",
                 size(each.sum())
             )
         };
@@ -102,7 +107,11 @@ fn watch(process: ProcessId) -> Result<UsedMemory, String> {
     };
     let report = request.watch(&mut linux, process, &mut pages)?;
     let map = heat_map(&report, &gather::page_map(&pages));
-    Ok(UsedMemory { report, map })
+    Ok(UsedMemory {
+        report,
+        map,
+        measured: Instant::now(),
+    })
 }
 
 #[cfg(test)]

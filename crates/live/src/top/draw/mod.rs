@@ -50,7 +50,7 @@ The last row adds up the processes shown. Memory that several share counts in ea
 An arrow beside a heading shows the order: v for the largest first, ^ for the smallest.
 
   up, down, page up, page down, home, end    select a process
-  enter           a picture of its memory; u watches there which blocks are used
+  enter           a picture of its memory; u turns to the used blocks and back
   s, left, right  another column decides the order
   p r n m         order by number, user, command, memory
   u c g a         order by superpages, candidates, reach, added
@@ -127,7 +127,14 @@ fn keys(screen: &Screen) -> String {
             }
             text
         }
-        ScreenPage::Process(..) => "q back  u which blocks are used".to_owned(),
+        ScreenPage::Process(process, _) => {
+            let is_known = (screen.heat.as_ref()).is_some_and(|(known, _)| *known == process);
+            match screen.watched() {
+                Some(watched) => format!("q back  process {watched} is being watched"),
+                None if is_known => "q back  u its memory".to_owned(),
+                None => "q back  u which blocks are used".to_owned(),
+            }
+        }
         ScreenPage::Help => "q back".to_owned(),
     }
 }

@@ -6,6 +6,7 @@ use broadleaf_metrics::HeatReport;
 use broadleaf_report::MappedBlocks;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use std::time::{Duration, Instant};
 
 /// The screen as lines, without blanks at their ends.
 fn screen(content: &Screen, width: u16, height: u16) -> Vec<String> {
@@ -183,6 +184,10 @@ fn used_blocks_take_the_place_of_the_picture() {
     let text = screen(&content, 80, 12).join("\n");
     assert!(text.contains("Watching which blocks are used"), "{text}");
     assert!(text.contains("|##|"), "{text}");
+    assert!(
+        text.ends_with("q back  process 11 is being watched"),
+        "{text}"
+    );
     let report = HeatReport {
         source: "damon".to_owned(),
         source_sentence: "A sentence.".to_owned(),
@@ -197,10 +202,14 @@ fn used_blocks_take_the_place_of_the_picture() {
     let used = UsedMemory {
         report,
         map: Some(map(0)),
+        measured: Instant::now() - Duration::from_secs(75),
     };
     content.heat = Some((id(11), ScreenHeat::Known(used.clone())));
     let text = screen(&content, 80, 12).join("\n");
-    assert!(text.contains("Used in 2.0 s: 2.00 MiB, in 1 of"), "{text}");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let sentence = "Used in 2.0 s, measured 75 s ago: 2.00 MiB, in 1 of 0 blocks.";
+    assert!(words.join(" ").contains(sentence), "{text}");
+    assert!(text.ends_with("q back  u its memory"), "{text}");
     assert!(
         text.contains("|# |") && text.contains("Source: damon."),
         "{text}"

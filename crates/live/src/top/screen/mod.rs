@@ -98,7 +98,7 @@ pub(super) struct Screen {
     pub(super) is_typing: bool,
     /// The number of processes that may not be looked at, and of those that wait for a look.
     pub(super) unseen: (usize, usize),
-    /// The use of the memory of the process that was watched last.
+    /// The use of the memory of the process that was watched last. `None` after it was put away.
     pub(super) heat: Option<(ProcessId, ScreenHeat)>,
     selected: Option<ProcessId>,
     processes: Vec<ListedProcess>,
@@ -204,13 +204,31 @@ impl Screen {
                 self.page = ScreenPage::Processes;
                 KeyEffect::Draw
             }
-            (ScreenPage::Process(process, _), KeyCode::Char('u')) => KeyEffect::Heat(*process),
+            (ScreenPage::Process(process, _), KeyCode::Char('u')) => self.use_asked(*process),
             (_, KeyCode::Char(' ')) => {
                 self.paused = !self.paused;
                 KeyEffect::Draw
             }
             _ => KeyEffect::Draw,
         }
+    }
+
+    /// The process that is being watched.
+    pub(super) fn watched(&self) -> Option<ProcessId> {
+        let heat = self.heat.as_ref();
+        let watched = heat.filter(|(_, heat)| *heat == ScreenHeat::Watching);
+        watched.map(|(process, _)| *process)
+    }
+
+    /// Asks for the use of a process's memory, or for its memory again.
+    fn use_asked(&mut self, process: ProcessId) -> KeyEffect {
+        match &self.heat {
+            // A second measurement would find the kernel's sources in use by the first.
+            _ if self.watched().is_some() => {}
+            Some((known, _)) if *known == process => self.heat = None,
+            _ => return KeyEffect::Heat(process),
+        }
+        KeyEffect::Draw
     }
 
     fn typed(&mut self, code: KeyCode) -> KeyEffect {

@@ -105,3 +105,25 @@ fn nothing_can_be_selected_of_nothing() {
         KeyEffect::Draw
     );
 }
+
+#[test]
+fn use_is_measured_once_at_a_time_and_can_be_put_away() {
+    let mut screen = screen();
+    let u = [KeyCode::Char('u')];
+    screen.page = ScreenPage::Process(id(10), None);
+    assert_eq!(press(&mut screen, &u), KeyEffect::Heat(id(10)));
+    screen.heat = Some((id(10), ScreenHeat::Watching));
+    // Nothing begins while a process is watched, whichever is shown.
+    assert_eq!(press(&mut screen, &u), KeyEffect::Draw);
+    screen.page = ScreenPage::Process(id(11), None);
+    assert_eq!(press(&mut screen, &u), KeyEffect::Draw);
+    assert_eq!(screen.watched(), Some(id(10)));
+    let known = (id(10), ScreenHeat::Unknown("a reason".to_owned()));
+    screen.heat = Some(known.clone());
+    assert_eq!(press(&mut screen, &u), KeyEffect::Heat(id(11)));
+    screen.page = ScreenPage::Process(id(10), None);
+    assert_eq!(screen.heat, Some(known));
+    assert_eq!(press(&mut screen, &u), KeyEffect::Draw);
+    assert_eq!(screen.heat, None);
+    assert_eq!(press(&mut screen, &u), KeyEffect::Heat(id(10)));
+}

@@ -1,0 +1,83 @@
+//! The thread that measures for a governor.
+
+use super::*;
+use crate::kernel::Kernel;
+use std::sync::mpsc::channel;
+use std::time::Instant;
+
+const NUMBER: &str = "mm/damon/admin/kdamonds/nr_kdamonds";
+
+/// This process, with the files of a made-up DAMON.
+fn own() -> ProcessId {
+    Linux::new().process(std::process::id()).unwrap()
+}
+
+fn meter(made: &MadeUp) -> HeatMeter {
+    HeatMeter::at("/proc".into(), made.mm())
+}
+
+/// Waits until a function returns a value.
+fn until<T>(mut value: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(value) = value() {
+            return value;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "it takes long");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_sampler_that_ends_leaves_no_kdamond() {
+    let made = MadeUp::new().with_damon("vaddr\n", 0);
+    let hour = Duration::from_secs(3600);
+    let sampler =
+        HeatSampler::with_window(meter(&made), HeatSource::Damon, hour, |_, reason: &str| {
+            panic!("{reason}")
+        });
+    assert_eq!(sampler.exchange(own(), &memory()), None);
+    let is_on = || fs::read(made.mm().join("damon/admin/kdamonds/0/state")).ok();
+    until(|| is_on().filter(|state| state == b"on"));
+    assert_eq!(made.read(NUMBER), "1");
+    drop(sampler);
+    assert_eq!(made.read(NUMBER), "0");
+}
+
+#[test]
+fn a_source_that_fails_is_noted_and_its_old_results_are_dropped() {
+    let made = MadeUp::new()
+        .with_damon("vaddr\n", 0)
+        .with_region(0, 0, u64::MAX, 9);
+    let (noted, notes) = channel();
+    let note = move |process: ProcessId, reason: &str| {
+        noted.send((process, reason.to_owned())).unwrap();
+    };
+    let sampler = HeatSampler::with_window(meter(&made), HeatSource::Damon, SHORT, note);
+    let measured = || until(|| sampler.exchange(own(), &memory()));
+    assert_eq!(hot(&measured()).len() as u64, BLOCKS);
+    assert!(notes.try_recv().is_err());
+    // Another program takes DAMON. This process may be just about to remove its own kdamond.
+    let broken = made.mm().join("damon/admin/kdamonds/0/contexts/0");
+    fs::rename(&broken, made.mm().join("elsewhere")).unwrap();
+    assert_eq!(until(|| Some(measured()).filter(Vec::is_empty)), Vec::new());
+    let (process, reason) = notes.recv().unwrap();
+    assert_eq!(process, own());
+    assert!(reason.starts_with("damon: "), "{reason}");
+    // The first failure may be that of a measurement that had begun.
+    assert!(notes.try_iter().count() <= 1);
+    fs::rename(made.mm().join("elsewhere"), broken).unwrap();
+    assert_eq!(hot(&measured()).len() as u64, BLOCKS);
+}
+
+#[test]
+fn processes_without_whole_blocks_are_not_measured() {
+    let made = MadeUp::new();
+    let (noted, notes) = channel();
+    let note = move |_: ProcessId, reason: &str| noted.send(reason.to_owned()).unwrap();
+    let sampler = HeatSampler::with_window(meter(&made), HeatSource::Cooling, SHORT, note);
+    sampler.exchange(own(), &LivePages::default());
+    std::thread::sleep(SHORT);
+    drop(sampler);
+    assert!(notes.try_recv().is_err());
+}
