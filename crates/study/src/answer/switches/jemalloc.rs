@@ -20,5 +20,9 @@ fn assignment(program: &AnsweredProgram) -> &'static str {
         let (name, _) = assignment.split_once('=').unwrap_or((assignment, ""));
         program.contains(name)
     };
-    prefixed.iter().find(is_known).copied().unwrap_or("MALLOC_CONF=thp:always")
+    prefixed
+        .iter()
+        .find(is_known)
+        .copied()
+        .unwrap_or("MALLOC_CONF=thp:always")
 }
