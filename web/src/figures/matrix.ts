@@ -160,10 +160,9 @@ export function matrixFigure(
   /** A tag with the accesses after which memory was used up, if it was. */
   const ended = (columns: ReturnType<typeof view>, policy: string): HTMLElement | false => {
     const cell = columns.map((at) => at.cell(policy)).find((cell) => cell && hasEnded(cell));
-    return (
-      cell !== undefined &&
-      h("span", { class: "tag" }, `memory used up after ${grouped(cell.out_of_memory_after ?? 0)} accesses`)
-    );
+    if (cell === undefined) return false;
+    const after = grouped(cell.out_of_memory_after ?? 0);
+    return h("span", { class: "tag" }, `memory used up after ${after} accesses`);
   };
   const order = (columns: ReturnType<typeof view>): string[] => {
     const policies = distinct(cells, "policy");

@@ -1,7 +1,8 @@
 //! The kdamonds that this process has made.
 //!
-//! A kdamond outlives the process that made it, and then nobody else can use DAMON. A measurement
-//! removes its own at its end. A signal ends the process without that, so a list of them is kept.
+//! A kdamond remains after the process that made it has ended. Other processes then cannot use
+//! DAMON. A measurement removes its kdamond at its end, but a signal can end the process before. So
+//! this list names the kdamonds that are left to remove.
 
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -79,7 +80,7 @@ fn remove(all: &Path) {
             Err(error) if error.kind() == ErrorKind::ResourceBusy && Instant::now() < until => {
                 std::thread::sleep(AGAIN);
             }
-            // Nobody is left who could do anything about another error.
+            // The process is ending, or the measurement is over: another error changes nothing.
             _ => return,
         }
     }

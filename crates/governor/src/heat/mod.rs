@@ -182,8 +182,8 @@ impl HeatMeter {
         }
     }
 
-    /// Removes what the measurements of this process have made in the kernel. A program calls this
-    /// before it ends: no later measurement can use DAMON.
+    /// Removes the kdamonds of this process's measurements. A program calls this before it ends: no
+    /// later measurement can use DAMON.
     pub fn end_all() {
         kdamonds::MADE.end();
     }

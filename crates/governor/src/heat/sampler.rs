@@ -101,8 +101,7 @@ impl Drop for HeatSampler {
         self.shared.lock().has_ended = true;
         self.shared.changed.notify_one();
         self.meter.end();
-        // The measurement removes what it has made in the kernel. A thread that panicked did so as
-        // well.
+        // The thread removes its kdamond before it ends, also if it panics.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
