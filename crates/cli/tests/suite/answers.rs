@@ -12,7 +12,7 @@ use broadleaf_study::answer::switches::SWITCHES;
 use serde_json::Value;
 
 use crate::support::live::{can_govern, is_installed};
-use crate::support::{folder, run, stderr, succeeded};
+use crate::support::{broadleaf, folder, run, stderr, succeeded};
 
 /// A program in Perl whose hash takes some MiB, and which reads it at scattered places.
 const PAIRS: &str = "for (1 .. 20000) { $h{$_ * 7919 % 600011} = $_ x 9 } \
@@ -128,8 +128,29 @@ fn a_recording_holds_both_ends_and_a_comparison_gives_seconds() {
     let has_policy = table.contains("Measured: the recording holds run times");
     let stays = table.contains("What to type now, for 4k:");
     assert!(has_policy || stays, "{table}");
-    // The recording holds a measurement already, so none is suggested.
-    assert!(!table.contains("--baseline"), "{table}");
+    // The recording holds both ends already. What the policy achieves is still to be seen.
+    assert!(!table.contains("measure the run time"), "{table}");
+    assert_eq!(table.contains("--baseline 7"), !stays, "{table}");
+}
+
+/// The program's input is a file: each of its runs reads it from where it was.
+#[test]
+fn each_measured_run_reads_the_file_on_standard_input() {
+    if !can_govern() {
+        return;
+    }
+    let folder = folder("answers-input");
+    let (input, lines) = (folder.join("input"), folder.join("lines"));
+    fs::write(&input, "a line\n".repeat(1000)).expect("a file");
+    let script = format!("wc -l >> {}", path_of(&lines));
+    let mut command = broadleaf(&["run", "--baseline", "1", "--", "sh", "-c", &script]);
+    command.stdin(fs::File::open(&input).expect("a file"));
+    let output = command.output().expect("the command ends");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let counted = fs::read_to_string(&lines).expect("the runs wrote");
+    let counted: Vec<&str> = counted.lines().map(str::trim).collect();
+    // Four kinds of runs, and a round of them that is dropped.
+    assert_eq!(counted, ["1000"; 8], "{counted:?}");
 }
 
 /// Both ends are measured with their page sizes, although the program forbids huge pages to itself
