@@ -38,6 +38,14 @@ pub enum WhyNot {
         /// The name of the machine.
         machine: String,
     },
+    /// Superpages enter a machine's TLB in pieces, and a walk to a piece has a cost of its own.
+    #[error("pages of {size} enter the TLB of {machine} in pieces")]
+    Fractured {
+        /// The name of the machine.
+        machine: String,
+        /// The size of such pages.
+        size: String,
+    },
     /// A machine's page table or caches make the cost of a walk depend on more than the page size.
     #[error(
         "the page table or the caches of {machine} give walks costs that depend on more than the \
@@ -127,6 +135,12 @@ pub fn covers_all(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Result<
         }
         if !machine.has_fixed_walk_costs() {
             return Err(WhyNot::Walks { machine: name() });
+        }
+        if let Some(size) = machine.fractured.first() {
+            return Err(WhyNot::Fractured {
+                machine: name(),
+                size: size.short_name().to_string(),
+            });
         }
         let sizes = machine.design.sizes();
         // A plan for a machine of 4 KiB pages alone has no policy that makes superpages.

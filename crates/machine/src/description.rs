@@ -3,7 +3,9 @@
 use crate::caches::{
     CacheText, CachesText, CoreText, MachineCaches, MainMemoryText, machine_caches,
 };
+use crate::fractured::fractured;
 use crate::lines::{WalkLines, WalkLinesText, lines};
+use crate::loads::{LoadTable, LoadText, load_table};
 use crate::parameters::{Keys, cache_tables, tlb_tables};
 use crate::structure::{TlbText, by_size, position, structure};
 use crate::walk_caches::{WalkCacheText, walk_caches};
@@ -33,8 +35,13 @@ pub struct Machine {
     pub page_table: PageTableChoice,
     /// Its caches and cores. `None`: accesses cost nothing by themselves.
     pub caches: Option<MachineCaches>,
+    /// The sizes of pages that enter the TLB in pieces, smallest first: superpages of a guest
+    /// whose host maps base pages. Empty if every page enters whole.
+    pub fractured: Vec<PageSize>,
     /// The cost of a walk, in cycles.
     pub costs: WalkCosts,
+    /// The cycles of loads that were measured on the machine. Only estimates of run times use them.
+    pub loads: LoadTable,
     /// The cache lines that walks read, and what each costs. `None` if the description does not ask
     /// for them.
     pub walk_lines: Option<WalkLines>,
@@ -68,8 +75,12 @@ struct MachineText {
     #[serde(rename = "main-memory")]
     main_memory: Option<Spanned<MainMemoryText>>,
     core: Option<Spanned<CoreText>>,
+    #[serde(default)]
+    fractured: Vec<Spanned<String>>,
     #[serde(rename = "walk-cycles")]
     walk_cycles: Spanned<BTreeMap<String, Spanned<u64>>>,
+    #[serde(rename = "load-cycles", default)]
+    load_cycles: Vec<Spanned<LoadText>>,
     #[serde(rename = "walk-lines")]
     walk_lines: Option<WalkLinesText>,
     #[serde(rename = "walk-caches", default)]
@@ -110,7 +121,8 @@ impl Machine {
     pub fn unused_costs(&self) -> Option<String> {
         let held = self.design.sizes();
         let costs = self.costs.iter().map(|(size, _)| size);
-        let unused: Vec<PageSize> = costs.filter(|size| !held.contains(size)).collect();
+        let known = self.page_sizes();
+        let unused: Vec<PageSize> = costs.filter(|size| !known.contains(size)).collect();
         (!unused.is_empty()).then(|| {
             format!(
                 "[walk-cycles] has a cost for {}, which is never used: the TLBs hold {} alone, and \
@@ -209,6 +221,10 @@ impl Machine {
         let walk_caches = walk_caches.map_err(|(at, message)| wrong(at, message))?;
         let synonyms = parsed.synonyms.as_ref().map(synonyms).transpose();
         let synonyms = synonyms.map_err(|(at, message)| wrong(at, message))?;
+        let costs = WalkCosts(costs);
+        let fractured = fractured(&parsed.fractured, &design, &costs);
+        let fractured = fractured.map_err(|(at, message)| wrong(at, message))?;
+        let loads = load_table(&parsed.load_cycles);
         let walk_lines = parsed.walk_lines.as_ref().map(lines).transpose();
         let caches = caches(&parsed, &cache_keys).map_err(|(at, message)| wrong(at, message))?;
         Ok(Self {
@@ -219,7 +235,9 @@ impl Machine {
             design,
             page_table,
             caches,
-            costs: WalkCosts(costs),
+            fractured,
+            costs,
+            loads: loads.map_err(|(at, message)| wrong(at, message))?,
             walk_lines: walk_lines.map_err(|(at, message)| wrong(at, message))?,
             walk_caches,
             synonyms,

@@ -9,8 +9,10 @@ mod costs;
 mod description;
 mod error;
 mod far_memory;
+mod fractured;
 mod grid;
 mod lines;
+mod loads;
 mod native;
 mod parameters;
 mod price;
@@ -28,6 +30,7 @@ pub use error::MachineError;
 pub use far_memory::FarMemory;
 pub use grid::{GridError, grid_kinds, is_grid, machines_of_grid};
 pub use lines::WalkLines;
+pub use loads::{LoadCycles, LoadTable};
 pub use native::{
     CPUID_FEATURES, Contradiction, CoreFacts, CoreIdentity, CoreType, CpuidFeature, CpuidRegisters,
     NativeFit, NoFit, ProcessorPattern, TranslationLeaf, Unfit, cpuid_facts, native_machine,

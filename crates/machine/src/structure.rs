@@ -61,7 +61,7 @@ enum ProbesText {
     SmallestFirst,
 }
 
-fn page_size(name: &str) -> Result<PageSize, String> {
+pub(crate) fn page_size(name: &str) -> Result<PageSize, String> {
     match PageSize::from_short_name(name) {
         Some(size) if size >= PageSize::SIZE_4K => Ok(size),
         _ => Err(format!(

@@ -1,4 +1,4 @@
-//! Page walks by the size of the translation that the TLB loads.
+//! Page walks by the size of the page that they find.
 
 use broadleaf_units::PageSize;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -9,7 +9,8 @@ use std::fmt;
 /// The beginning of the name of each field. The short name of the size follows.
 const FIELD: &str = "walks_";
 
-/// The number of walks by the size of the translation that the TLB loads. Serialises as one field
+/// The number of walks by the size of the page that they find. If the TLB holds no such pages and
+/// they are not fractured, by the size that the TLB loads instead. Serialises as one field
 /// for each size: always `walks_4k` and `walks_2m`, and `walks_<size>` for other sizes.
 #[derive(Clone, Debug, Default)]
 pub struct Walks(BTreeMap<PageSize, u64>);
@@ -20,12 +21,12 @@ impl Walks {
         Self::default()
     }
 
-    /// Adds `count` walks after which the TLB loads a page of `size`.
+    /// Adds `count` walks that find a page of `size`.
     pub fn add(&mut self, size: PageSize, count: u64) {
         *self.0.entry(size).or_insert(0) += count;
     }
 
-    /// The number of walks after which the TLB loads a page of `size`.
+    /// The number of walks that find a page of `size`.
     pub fn of(&self, size: PageSize) -> u64 {
         self.0.get(&size).copied().unwrap_or(0)
     }

@@ -29,6 +29,8 @@ pub struct SlowLookups {
     pub third_hits: u64,
     /// Lookups that missed all levels. Each one walks the page table.
     pub walks: u64,
+    /// The walks among them that found fractured pages, which are shorter.
+    pub fractured_walks: u64,
 }
 
 impl SlowLookups {
@@ -38,6 +40,7 @@ impl SlowLookups {
             second_hits: self.second_hits - earlier.second_hits,
             third_hits: self.third_hits - earlier.third_hits,
             walks: self.walks - earlier.walks,
+            fractured_walks: self.fractured_walks - earlier.fractured_walks,
         }
     }
 }

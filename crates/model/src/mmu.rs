@@ -40,6 +40,9 @@ pub(crate) struct Mmu<'a> {
     /// The size of the TLB's translations for pages of a level, by level. If the TLB holds no pages
     /// of the level's size, this is the next smaller size that it holds.
     pub(super) translated: Vec<PageSize>,
+    /// The size whose cost a walk to a page of a level has, by level: the level's own if such pages
+    /// are fractured, and the translated size otherwise.
+    pub(crate) walked_as: Vec<PageSize>,
     /// Lookups that miss the first level of the TLB and hit the second.
     pub(crate) second_hits: u64,
     /// Lookups that miss two levels of the TLB and hit the third.
@@ -92,12 +95,19 @@ impl<'a> Mmu<'a> {
             let smaller = held.iter().copied().filter(|held| held <= size);
             smaller.max().unwrap_or(sizes[0])
         });
+        let translated: Vec<PageSize> = translated.collect();
+        let walked_as = sizes.iter().zip(&translated);
+        let walked_as = walked_as.map(|(size, translated)| match machine.fractures(*size) {
+            true => *size,
+            false => *translated,
+        });
         Self {
             machine,
             tlb: Tlb::new(&machine.design),
             tags: SpaceTags::default(),
             running: (SpaceId(u32::MAX), Asid::default()),
-            translated: translated.collect(),
+            walked_as: walked_as.collect(),
+            translated,
             second_hits: 0,
             third_hits: 0,
             kernel: KernelLookups::default(),
@@ -313,6 +323,7 @@ impl<'a> Mmu<'a> {
             second_hits: self.second_hits,
             third_hits: self.third_hits,
             walks: self.walks.iter().sum(),
+            fractured_walks: self.fractured_walks(),
         };
         // Only walks take cycles.
         let cycles = match counted.walks == self.shown.walks {
@@ -365,8 +376,11 @@ impl<'a> Mmu<'a> {
             Shootdown::Nothing => {}
             Shootdown::Superpage { run, .. } => {
                 self.invalidated = true;
-                // The TLB may hold an extent as smaller pages, which stay valid.
-                if self.translated.contains(&run.size) {
+                if self.machine.fractures(run.size) {
+                    let pages = run.size.bytes() >> PageSize::SIZE_4K.shift();
+                    self.tlb.invalidate_range(tag, run.first, pages);
+                } else if self.translated.contains(&run.size) {
+                    // The TLB may hold an extent as smaller pages, which stay valid.
                     self.tlb.invalidate(tag, run.first, run.size);
                 }
             }

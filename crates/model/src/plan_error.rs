@@ -1,7 +1,7 @@
 //! Plans that cannot be carried out.
 
 use broadleaf_machine::Machine;
-use broadleaf_policy::{ParseError, Policy};
+use broadleaf_policy::{Foresight, ParseError, Policy};
 use broadleaf_tlb::RuleNeed;
 use broadleaf_units::PageSize;
 
@@ -75,6 +75,21 @@ pub enum PlanError {
         /// The lowest address bit of a region's number.
         low_bit: u8,
     },
+    /// A policy reckons with superpages that take one entry of the TLB, and a machine's enter it in
+    /// pieces.
+    #[error(
+        "policy {policy} reckons with pages of {size} that take one entry of the TLB, and they \
+         enter that of the machine {machine} in pieces: leave the policy out, or choose \
+         another machine"
+    )]
+    Fractured {
+        /// The policy's name.
+        policy: String,
+        /// The machine's name.
+        machine: String,
+        /// The size of such pages.
+        size: String,
+    },
     /// A policy scatters superpages, and a machine has a synonym table.
     #[error(
         "policy {policy} scatters superpages, and the synonym table of the machine {machine} lists \
@@ -102,9 +117,9 @@ pub(crate) fn check_superpages(
     machine: &Machine,
     policies: &[Box<dyn Policy>],
 ) -> Result<(), PlanError> {
-    let [PageSize::SIZE_4K] = machine.design.sizes() else {
+    if machine.page_sizes() != [PageSize::SIZE_4K] {
         return Ok(());
-    };
+    }
     match policies.iter().find(|policy| policy.promotes()) {
         Some(policy) => Err(PlanError::NoSuperpages {
             policy: policy.name(),
@@ -131,6 +146,31 @@ pub(crate) fn check_future(
             policy: policy.name(),
             machine: machine.name.clone(),
             rule: rule.described.name,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Returns an error if superpages enter the machine's TLB in pieces, and a policy scatters them,
+/// decides at misses or chooses superpages by the misses that they spare.
+pub(crate) fn check_fractured(
+    machine: &Machine,
+    policies: &[Box<dyn Policy>],
+) -> Result<(), PlanError> {
+    let Some(size) = machine.fractured.first() else {
+        return Ok(());
+    };
+    let reckons = |policy: &&Box<dyn Policy>| {
+        let needs = policy.needs();
+        let scatters = needs.colours.is_some_and(|rule| rule.scatters);
+        let chooses = matches!(needs.foresight, Foresight::Cheapest(_));
+        scatters || chooses || needs.decides_by_misses()
+    };
+    match policies.iter().find(reckons) {
+        Some(policy) => Err(PlanError::Fractured {
+            policy: policy.name(),
+            machine: machine.name.clone(),
+            size: size.short_name().to_string(),
         }),
         None => Ok(()),
     }

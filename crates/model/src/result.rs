@@ -269,7 +269,7 @@ fn result((world, mmu): (&World<'_>, &Mmu<'_>), stream: &Stream, base_faults: u6
     let mut page_sizes = BTreeMap::new();
     for (level, count) in lookups.walks.iter().enumerate() {
         let size = world.system.size(level);
-        walks.add(mmu.translated[level], *count);
+        walks.add(mmu.walked_as[level], *count);
         page_sizes.insert(size.bytes(), totals.mappings[level]);
     }
     let ended = world.ended.map(|time| stream.since_begun(time));

@@ -29,6 +29,8 @@ pub enum OracleMachine {
     SkylakeUnified64,
     /// Skylake with one first-level structure of 96 entries (decision 11: 16 sets of 6 ways).
     SkylakeUnified96,
+    /// Skylake in a guest whose host maps base pages: a superpage enters the TLB in base pages.
+    SkylakeFractured,
 }
 
 /// A machine with one replacement rule in each structure whose ways can have it, and LRU elsewhere.
@@ -49,7 +51,7 @@ impl From<OracleMachine> for RuledMachine {
 }
 
 impl OracleMachine {
-    /// All machines.
+    /// All built-in machines.
     pub const ALL: [Self; 4] = [
         Self::Skylake,
         Self::SkylakeVa23,
@@ -89,7 +91,13 @@ impl OracleMachine {
             Self::SkylakeVa23 => split(|number| number % 8),
             Self::SkylakeUnified64 => unified(4),
             Self::SkylakeUnified96 => unified(6),
+            Self::SkylakeFractured => split(|_| 0).into_iter().take(1).collect(),
         }
+    }
+
+    /// Returns true if a superpage enters the TLB in base pages.
+    pub(crate) fn fractures(self) -> bool {
+        self == Self::SkylakeFractured
     }
 
     /// The second level of all machines: 1536 entries for both sizes.
@@ -110,6 +118,7 @@ impl fmt::Display for OracleMachine {
             Self::SkylakeVa23 => "skylake-va23",
             Self::SkylakeUnified64 => "skylake-unified-64",
             Self::SkylakeUnified96 => "skylake-unified-96",
+            Self::SkylakeFractured => "skylake-fractured",
         })
     }
 }

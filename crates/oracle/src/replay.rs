@@ -148,11 +148,8 @@ impl OracleReplay {
             self.note_touched(page);
         }
         let leaf = self.memory.touch(self.space, page, store, time);
-        let number = match leaf {
-            PageSizeKind::Base => page,
-            PageSizeKind::Super => page / 512,
-        };
-        if looks_up && let Some(next_use) = self.future.pass((self.space, leaf, number)) {
+        let entry = self.memory.tlb.entry((self.space, page), leaf);
+        if looks_up && let Some(next_use) = self.future.pass(entry) {
             self.memory.tlb.foresee(next_use);
         }
         let found = self.memory.tlb.lookup(self.space, page, leaf);

@@ -30,7 +30,7 @@ pub enum FoundIn {
 }
 
 /// The key of an entry: address space, page size, page number in units of that size.
-type EntryKey = (SpaceId, PageSizeKind, u64);
+pub(crate) type EntryKey = (SpaceId, PageSizeKind, u64);
 
 /// A structure with its sets.
 struct Filled {
@@ -88,6 +88,8 @@ fn insert(level: &mut [Filled], key: EntryKey) {
 pub struct AgedTlb {
     first: Vec<Filled>,
     second: Vec<Filled>,
+    /// True if superpages enter the TLB in base pages.
+    fractures: bool,
     /// The entry of the first level that the last lookup hit or loaded.
     last: Option<EntryKey>,
 }
@@ -103,6 +105,7 @@ impl AgedTlb {
         Self {
             first: empty(machine.first_level()).collect(),
             second: empty(machine.second_level()).collect(),
+            fractures: machine.fractures(),
             last: None,
         }
     }
@@ -115,10 +118,19 @@ impl AgedTlb {
         }
     }
 
+    /// The entry that translates a base page of a page of the size `leaf`.
+    pub(crate) fn entry(&self, (space, page): (SpaceId, u64), leaf: PageSizeKind) -> EntryKey {
+        match leaf {
+            PageSizeKind::Super if !self.fractures => (space, leaf, page / 512),
+            _ => (space, PageSizeKind::Base, page),
+        }
+    }
+
     /// Looks up `page` (a base-page number). `leaf` is the size of the page that a walk would find.
     pub fn lookup(&mut self, space: SpaceId, page: u64, leaf: PageSizeKind) -> FoundIn {
-        let large = (space, PageSizeKind::Super, page / 512);
-        let small = (space, PageSizeKind::Base, page);
+        let page = (space, page);
+        let [large, small] =
+            [PageSizeKind::Super, PageSizeKind::Base].map(|of| self.entry(page, of));
         for key in [large, small] {
             if hit(&mut self.first, key) {
                 self.last = Some(key);
@@ -167,6 +179,9 @@ impl AgedTlb {
 
     /// Removes the superpage entry of `block` of `space`.
     pub fn remove_superpage(&mut self, space: SpaceId, block: u64) {
+        if self.fractures {
+            return self.remove_pages(space, &(block * 512..(block + 1) * 512));
+        }
         self.remove(|key| key == (space, PageSizeKind::Super, block));
     }
 }

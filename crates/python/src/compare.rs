@@ -87,7 +87,7 @@ pub(crate) fn compare(
         }
         let all_have = machines
             .iter()
-            .all(|machine| machine.design.sizes().len() > 1);
+            .all(|machine| machine.page_sizes().len() > 1);
         let extra: &[&str] = match (is_space, all_have) {
             (true, _) => &[],
             (false, true) => &[BASELINE, REFERENCE],

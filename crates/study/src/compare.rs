@@ -129,7 +129,7 @@ pub(crate) fn compare_beside(
     let mut configuration = format!("{asked:?}\n{machines:?}");
     let asks_for_memory =
         memory.is_some_and(|memory| memory.memory.is_some() || memory.pagetypeinfo.is_some());
-    let has_superpages = |machine: &Machine| machine.design.sizes().len() > 1;
+    let has_superpages = |machine: &Machine| machine.page_sizes().len() > 1;
     let all_have = machines.iter().all(has_superpages);
     let mut kernel = kernel.filter(|_| !restarts && all_have);
     if asks_for_memory && let Some(name) = kernel.take() {

@@ -211,7 +211,7 @@ pub fn left_out(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Vec<Strin
             if !policy.promotes() {
                 continue;
             }
-            let sizes = lacks(policy.needs().sizes, machine.design.sizes());
+            let sizes = lacks(policy.needs().sizes, &machine.page_sizes());
             if policy.needs().allocates_sizes && !sizes.is_empty() {
                 notes.push(format!(
                     "{} has no translations for {}: {} allocates such extents all the same, and \
@@ -242,7 +242,7 @@ pub fn left_out(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Vec<Strin
 /// [`Failure::Wrong`] for the first such policy.
 pub fn refuse_lacking(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Result<(), Failure> {
     let has_some = |named: SizeSet, machine: &Machine| {
-        let sizes = machine.design.sizes();
+        let sizes = machine.page_sizes();
         sizes.iter().any(|size| named.holds(size.shift()))
     };
     for policy in policies {
@@ -256,7 +256,7 @@ pub fn refuse_lacking(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Res
             continue;
         }
         let has = machines.iter().map(|machine| {
-            let sizes = machine.design.sizes().iter();
+            let sizes = machine.page_sizes().into_iter();
             let sizes: Vec<String> = sizes.map(|size| size.short_name().to_string()).collect();
             format!("{} has {}", machine.name, sizes.join(", "))
         });

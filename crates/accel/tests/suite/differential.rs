@@ -7,6 +7,7 @@
 
 mod curves;
 mod figures;
+mod fractured;
 mod locality;
 mod print;
 pub(crate) mod recoded;

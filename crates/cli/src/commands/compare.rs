@@ -70,7 +70,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     let cache = options.cache.cache()?;
     // Every policy is compared with the first one, even if it was not asked for; the table has a
     // column of the second.
-    let has_superpages = |machine: &Machine| machine.design.sizes().len() > 1;
+    let has_superpages = |machine: &Machine| machine.page_sizes().len() > 1;
     let extra: &[&str] = match options.format {
         _ if is_space => &[],
         CompareFormat::Table if machines.iter().all(has_superpages) => &[BASELINE, REFERENCE],

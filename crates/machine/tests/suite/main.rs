@@ -4,6 +4,7 @@ mod caches;
 mod chases;
 mod designs;
 mod figures;
+mod guests;
 mod invalidation;
 mod machines;
 mod native;

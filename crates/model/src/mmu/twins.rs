@@ -46,6 +46,7 @@ fn are_twins(one: &Machine, other: &Machine) -> bool {
         |of: &Structure| of.walk_entries.is_empty() && of.configuration_bits_of_entry() == 0;
     let has_caches = one.caches.is_some() || other.caches.is_some();
     one.design == other.design
+        && one.fractured == other.fractured
         && !has_caches
         && !one.design.needs(RuleNeed::Future)
         && one.design.structures().iter().all(holds_pages)

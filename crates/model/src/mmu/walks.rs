@@ -135,6 +135,13 @@ impl Mmu<'_> {
         })
     }
 
+    /// The walks so far that found fractured pages.
+    pub(super) fn fractured_walks(&self) -> u64 {
+        let walks = self.walks.iter().zip(&self.sizes);
+        let fractured = walks.filter(|(_, size)| self.machine.fractures(**size));
+        fractured.map(|(walks, _)| walks).sum()
+    }
+
     /// The cycles of all walks so far.
     pub(crate) fn walk_cycles(&self) -> u64 {
         if let Some(cached) = &self.cached {
@@ -143,8 +150,8 @@ impl Mmu<'_> {
         if let Some(cycles) = self.machine.walk_lines.and_then(|lines| lines.cycles) {
             return self.walked.lines() * cycles;
         }
-        let walks = self.walks.iter().zip(&self.translated);
-        // Machines are validated: each size that a TLB holds has a cost.
+        let walks = self.walks.iter().zip(&self.walked_as);
+        // Machines are validated: each size that a TLB holds or that is fractured has a cost.
         let cycles = walks.map(|(walks, size)| walks * self.machine.costs.of(*size).unwrap_or(0));
         cycles.sum()
     }

@@ -32,13 +32,12 @@ impl Plan {
         self.one_memory
     }
 
-    /// The page sizes of a machine's memory, smallest first: those of its TLB, or of all TLBs.
+    /// The page sizes of a machine's memory, smallest first: those of the machine, or of all.
     pub(crate) fn sizes_on(&self, machine: &Machine) -> Vec<PageSize> {
         if !self.one_memory {
-            return machine.design.sizes().to_vec();
+            return machine.page_sizes();
         }
-        let designs = self.machines.iter().map(|machine| &machine.design);
-        let all: BTreeSet<PageSize> = designs.flat_map(|of| of.sizes().iter().copied()).collect();
+        let all: BTreeSet<PageSize> = self.machines.iter().flat_map(Machine::page_sizes).collect();
         all.into_iter().collect()
     }
 

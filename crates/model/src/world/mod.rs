@@ -312,7 +312,7 @@ impl<'a> World<'a> {
     /// has several cores, or the policy is notified of its misses.
     pub(super) fn observe(&mut self, machine: &'a Machine, any_sizes: bool) -> Option<usize> {
         let is_observed_only = self.charged.is_none() && self.recorder.is_none();
-        let same_sizes = self.mmu.machine.design.sizes() == machine.design.sizes();
+        let same_sizes = self.mmu.machine.page_sizes() == machine.page_sizes();
         if !is_observed_only || !(same_sizes || any_sizes) {
             return None;
         }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use broadleaf_accel::WhyNot;
+use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
 use broadleaf_model::{Choice, Plan};
 
@@ -30,6 +31,7 @@ pub(super) fn of_plan(
         ));
     }
     notes.extend(of_frames(plan));
+    notes.extend(plan.machines().iter().filter_map(of_fractured));
     notes.extend(machines::base_page_notes(results));
     notes.extend(machines::instruction_note(plan.machines(), trace.header()));
     notes.extend(machines::area_note(plan.machines()));
@@ -48,6 +50,16 @@ fn of_frames(plan: &Plan) -> Option<String> {
          with linux and other policies that allocate them at faults: {base} has as few, and 4k has \
          more",
         names.join(", ")
+    ))
+}
+
+/// The note on superpages that enter a machine's TLB in pieces.
+fn of_fractured(machine: &Machine) -> Option<String> {
+    let size = machine.fractured.first()?.short_name();
+    Some(format!(
+        "pages of {size} enter the TLB of {} in pieces, since its host maps small pages: they \
+         spare no walks there, and make them shorter",
+        machine.name
     ))
 }
 

@@ -11,9 +11,14 @@ use broadleaf_oracle::random::{Rng, Script, shrink, thin};
 use broadleaf_oracle::{Pace, PolicySpec, Recording, RuleSpec, RuledMachine, alone, replay_items};
 use broadleaf_tlb::{Design, REPLACEMENTS, ReplacementChoice};
 
-/// A machine with the rule in each structure whose ways can have it.
+/// A built-in machine with the rule in each structure whose ways can have it.
 fn ruled(machine: &str, choice: &ReplacementChoice) -> Machine {
-    let mut machine = broadleaf_machine::machine(machine).expect("a machine");
+    let machine = broadleaf_machine::machine(machine).expect("a machine");
+    with_rule(machine, choice)
+}
+
+/// A machine with the rule in each structure whose ways can have it.
+pub(super) fn with_rule(mut machine: Machine, choice: &ReplacementChoice) -> Machine {
     let mut structures = machine.design.structures().to_vec();
     for structure in &mut structures {
         if (choice.entry().refuses)(structure.ways).is_none() {
@@ -24,7 +29,7 @@ fn ruled(machine: &str, choice: &ReplacementChoice) -> Machine {
     machine
 }
 
-fn engine(recording: &Recording, policy: PolicySpec, machine: &Machine) -> CountsByName {
+pub(super) fn engine(recording: &Recording, policy: PolicySpec, machine: &Machine) -> CountsByName {
     let length = recording.items.len();
     let mut items = items_of(recording).in_parts_of(1 + length % 7);
     let limited = |plan: Plan| plan.limited_to(MemoryLimits::none()).expect("a memory");
@@ -38,7 +43,11 @@ fn comparable(mut counts: CountsByName) -> CountsByName {
     counts
 }
 
-fn oracle(recording: &Recording, policy: PolicySpec, machine: RuledMachine) -> CountsByName {
+pub(super) fn oracle(
+    recording: &Recording,
+    policy: PolicySpec,
+    machine: RuledMachine,
+) -> CountsByName {
     let items = recording.items();
     let counts = replay_items(recording.grain, items, policy, machine, Pace::Leap);
     let base = counts.page_faults;

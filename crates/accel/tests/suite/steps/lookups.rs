@@ -16,6 +16,7 @@ pub(super) fn summed(steps: &[(Step, SlowLookups)]) -> SlowLookups {
         second_hits: sum.second_hits + slow.second_hits,
         third_hits: sum.third_hits + slow.third_hits,
         walks: sum.walks + slow.walks,
+        fractured_walks: sum.fractured_walks + slow.fractured_walks,
     })
 }
 
@@ -85,8 +86,13 @@ fn listeners_change_no_figure_and_hear_each_lookup() {
         walks,
         second_hits,
         third_hits,
+        fractured_walks,
     } in sums
     {
+        assert_eq!(
+            fractured_walks, 0,
+            "no pages of these machines are fractured"
+        );
         assert!(walks > 1000 && second_hits > 1000, "{walks} {second_hits}");
         assert_eq!(third_hits, 0, "these machines have two levels");
     }
@@ -192,6 +198,26 @@ fn hits_of_a_third_level_are_heard() {
         second_hits: 0,
         third_hits: 36,
         walks: 4,
+        fractured_walks: 0,
     };
     assert_eq!(slow, expected);
+}
+
+/// Of 40 walks, those that find the pages of a fractured superpage are told apart.
+#[test]
+fn walks_to_fractured_pages_are_told_apart() {
+    let text = "name = \"guest\"\nsummary = \"\"\nfractured = [\"2m\"]\n[[tlb]]\nname = \"tlb\"\n\
+                level = 1\nentries = 4\nways = 4\nreplacement = \"lru\"\nindex = { 4k = \"none\" }\n\
+                [walk-cycles]\n4k = 30\n2m = 20\n";
+    let machine = broadleaf_machine::Machine::from_toml(text).expect("a machine");
+    let policy = broadleaf_policy::parse("pop-5").expect("a policy");
+    let plan = broadleaf_model::Plan::new(vec![policy], vec![machine]).expect("a plan");
+    let (plan, heard) = listening(plan, StepsWanted::EachVisit);
+    let mut items = Items::new(Grain::Page);
+    items.event(map(0, 512, Backing::Anonymous));
+    items.visits((0..40).map(load));
+    run(&mut items, &plan, &mut |_| ControlFlow::Continue(())).expect("a replay");
+    let slow = summed(heard.lock().expect("no panic").only());
+    // The fifth page fills the block: its walk finds the superpage.
+    assert_eq!((slow.walks, slow.fractured_walks), (40, 36));
 }

@@ -23,6 +23,7 @@ const NONE_SLOW: SlowLookups = SlowLookups {
     second_hits: 0,
     third_hits: 0,
     walks: 0,
+    fractured_walks: 0,
 };
 
 /// The name of a policy and of a machine.
