@@ -162,6 +162,21 @@ fn zeroing() -> f64 {
     took.as_nanos() as f64 / (BYTES as f64 / PageSize::SIZE_4K.bytes() as f64)
 }
 
+/// The cycles that pages of 2 MiB save a dependent load over memory beyond the reach of the TLB,
+/// several times. Such pages enter the TLB in pieces, so the walk is shorter.
+pub(super) fn shortened(timer: &mut ChaseTimer) -> Vec<f64> {
+    let clock = core_clock();
+    let trial = |_| {
+        let base = timer.time_span(WIDE, ChaseBacking::Base, TRIALS)?;
+        let huge = timer.time_span(WIDE, ChaseBacking::Huge, TRIALS)?;
+        Some((base.dependent - huge.dependent) * clock)
+    };
+    (0..TRIALS).filter_map(trial).collect()
+}
+
+/// The bytes of a chase beyond the reach of every TLB of base pages, whose lines fit a near cache.
+const WIDE: u64 = 16 << 20;
+
 /// The size as which a page of 2 MiB enters the TLB, with its confidence.
 ///
 /// A chase over a line of each 4 KiB of 16 MiB of huge pages needs eight entries. If it is not as
@@ -170,12 +185,11 @@ pub(super) fn huge_entry(
     timer: &mut ChaseTimer,
     calibration: Calibration,
 ) -> Option<(&'static str, f64)> {
-    const BYTES: u64 = 16 << 20;
-    let lines = (BYTES / PageSize::SIZE_4K.bytes()) as usize;
+    let lines = (WIDE / PageSize::SIZE_4K.bytes()) as usize;
     let hit = calibration.second_hit.unwrap_or(calibration.walk);
     let mut small = Vec::new();
     for _ in 0..TRIALS {
-        let wide = timer.time_span(BYTES, ChaseBacking::Huge, TRIALS)?;
+        let wide = timer.time_span(WIDE, ChaseBacking::Huge, TRIALS)?;
         let near = timer.time_control(lines, TRIALS)?;
         let extra = (wide.dependent - near.nanoseconds) * core_clock();
         small.push(extra > hit / 2.0);

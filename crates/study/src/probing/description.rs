@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+use broadleaf_metrics::ProbedSpan;
 use broadleaf_probe::{Analysis, Finding, LevelFound};
 use broadleaf_tlb::{IndexFunction, Replacement};
 use broadleaf_units::PageSize;
@@ -22,6 +23,8 @@ pub(super) struct Described<'a> {
     pub breaks_huge: bool,
     /// The cycles of walks and their confidence: base pages, and pages of 2 MiB.
     pub walks: [Option<(f64, f64)>; 2],
+    /// The cycles of loads by span and page size.
+    pub loads: &'a [ProbedSpan],
     /// The values that stay open, in words.
     pub open: &'a [String],
 }
@@ -65,6 +68,7 @@ pub(super) fn describe(of: &Described<'_>) -> Option<MachineText> {
             }
         };
     }
+    file.loads(of.loads);
     Some(file)
 }
 
@@ -75,16 +79,20 @@ fn header(of: &Described<'_>) -> String {
     }
     let breaks = match of.breaks_huge {
         true => {
-            "A page of 2 MiB enters this TLB as pages of 4 KiB: the host maps small pages. So no \
-             structure holds 2 MiB, and walks of both sizes have costs of their own. "
+            "A page of 2 MiB enters this TLB as pages of 4 KiB: the host maps small pages. So huge \
+             pages spare no walks, and make them shorter. "
         }
+        false => "",
+    };
+    let fractured = match of.breaks_huge {
+        true => "fractured = [\"2m\"] # measured\n",
         false => "",
     };
     let _ = write!(
         text,
         "\nname = \"native\"\nsummary = \"This computer, measured by broadleaf probe\"\n\
          explanation = \"\"\"\n{breaks}Loads alone are measured; stores have the same structures \
-         here. Costs are cycles of the core.\"\"\"\nsource = \"broadleaf probe on {}\"\n\n",
+         here. Costs are cycles of the core.\"\"\"\nsource = \"broadleaf probe on {}\"\n{fractured}\n",
         of.fingerprint.replace(['"', '\\'], "'")
     );
     text
@@ -190,6 +198,24 @@ impl MachineText {
         self.structure(&format!("l{level}-2m"), level, &own, &rule, &index, "");
     }
 
+    /// The cycles of loads, from which run times are estimated.
+    fn loads(&mut self, loads: &[ProbedSpan]) {
+        for load in loads {
+            let ProbedSpan {
+                mib,
+                page_size,
+                dependent_cycles,
+                independent_cycles,
+            } = load;
+            let _ = write!(
+                self.text,
+                "\n[[load-cycles]] # measured: a line of each 4 KiB, in random order\n\
+                 span = \"{mib}M\"\npage = \"{page_size}\"\ndependent = {dependent_cycles:.1}\n\
+                 independent = {independent_cycles:.1}\n"
+            );
+        }
+    }
+
     fn structure(
         &mut self,
         name: &str,
@@ -249,6 +275,20 @@ mod tests {
         analyse(&mut modelled.expect("pages"), &mut || ())
     }
 
+    fn spans() -> Vec<ProbedSpan> {
+        let span = |mib, page_size: &str, dependent_cycles| ProbedSpan {
+            mib,
+            page_size: page_size.to_owned(),
+            dependent_cycles,
+            independent_cycles: dependent_cycles / 10.0,
+        };
+        vec![
+            span(16, "4k", 73.3),
+            span(16, "2m", 50.0),
+            span(64, "4k", 110.0),
+        ]
+    }
+
     fn described(base: &Analysis, huge: Option<&Analysis>, breaks_huge: bool) -> MachineText {
         let file = describe(&Described {
             fingerprint: "a \"processor\"",
@@ -256,6 +296,7 @@ mod tests {
             huge,
             breaks_huge,
             walks: [Some((36.6, 0.9)), None],
+            loads: &spans(),
             open: &["L2 4k replacement: the first level hides it".to_owned()],
         });
         file.expect("a file")
@@ -284,15 +325,24 @@ mod tests {
         assert_eq!(read.costs.of(PageSize::SIZE_4K), Some(37));
         assert_eq!(read.costs.of(PageSize::SIZE_2M), Some(21));
         assert!(file.chosen.contains(&"walk-cycles 2m".to_owned()));
+        let loads = read.loads.of(PageSize::SIZE_4K, 32 << 20).expect("loads");
+        assert!(
+            (loads.dependent - (73.3 + 110.0) / 2.0).abs() < 0.1,
+            "{loads:?}"
+        );
+        let huge = read.loads.of(PageSize::SIZE_2M, 1 << 40).expect("loads");
+        assert!((huge.independent - 5.0).abs() < 0.1, "{huge:?}");
         assert!(file.text.contains("# Not determined: L2 4k replacement"));
     }
 
     #[test]
-    fn a_guest_with_broken_huge_pages_holds_base_pages_alone() {
+    fn a_guest_with_fractured_huge_pages_holds_base_pages_alone() {
         let base = analysis("gracemont", PageSize::SIZE_4K);
         let file = described(&base, None, true);
         let read = Machine::from_toml(&file.text).expect(&file.text);
         assert_eq!(read.design.sizes(), [PageSize::SIZE_4K]);
+        assert_eq!(read.page_sizes(), [PageSize::SIZE_4K, PageSize::SIZE_2M]);
+        assert!(read.fractures(PageSize::SIZE_2M));
         assert!(
             read.explanation
                 .contains("enters this TLB as pages of 4 KiB")
@@ -326,6 +376,7 @@ mod tests {
             huge: None,
             breaks_huge: false,
             walks: [None, None],
+            loads: &[],
             open: &[],
         });
         assert_eq!(nothing, None);

@@ -10,14 +10,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use broadleaf_machine::Machine;
 use broadleaf_metrics::{CellResult, TraceSummary};
 use broadleaf_model::{SlowLookups, Step, StepListener};
 use broadleaf_report::BASELINE;
 use broadleaf_units::{PageSize, SpaceId};
 
 use super::base::BASE_AT_FAULTS;
+use super::cost::{WalkCost, cycles_of_hits};
 use super::measured::ALL_HUGE;
-use super::table::{cycles_of_hits, middle_cost_of_walk};
 use crate::failure::Failure;
 use crate::listening::Listening;
 use crate::watch::SubjectWatch;
@@ -65,12 +66,12 @@ impl Weighing<'_> {
     ) -> Result<WeighedCycles, Failure> {
         let mut weighed = WeighedCycles::default();
         let heard = Heard::default();
-        let cost = self.cost();
+        let costs = self.costs();
         let results = Arc::clone(&heard);
         let listener = move |policy: &str, machine: &str| -> Option<Box<dyn StepListener>> {
             Some(Box::new(WalkedBlocks {
                 key: (policy.to_owned(), machine.to_owned()),
-                cost,
+                cost: costs.get(machine)?.clone(),
                 counts: BlockCounts::default(),
                 last: None,
                 results: Arc::clone(&results),
@@ -99,28 +100,31 @@ impl Weighing<'_> {
         Ok(weighed)
     }
 
-    /// The cost of a walk that comes some accesses after the walk before.
-    fn cost(&self) -> WalkCost {
-        WalkCost {
-            instructions: self.trace.instructions as f64 / self.trace.accesses.max(1) as f64,
-            pages: self.trace.pages,
-        }
+    /// The costs of walks by machine.
+    fn costs(&self) -> BTreeMap<String, CostByDistance> {
+        let instructions = self.trace.instructions as f64 / self.trace.accesses.max(1) as f64;
+        let of = |machine: &Machine| {
+            let walk = WalkCost::new(self.trace.pages, &machine.loads);
+            let cost = CostByDistance { instructions, walk };
+            (machine.name.clone(), cost)
+        };
+        self.listening.machines.iter().map(of).collect()
     }
 }
 
 /// The cost of a walk with base pages, from its distance to the walk before.
-#[derive(Clone, Copy)]
-struct WalkCost {
+#[derive(Clone)]
+struct CostByDistance {
     /// Instructions for each access.
     instructions: f64,
-    /// The pages of the trace.
-    pages: u64,
+    /// The costs of walks to the program.
+    walk: WalkCost,
 }
 
-impl WalkCost {
+impl CostByDistance {
     /// Returns the cycles of a walk that comes so many accesses after the walk before.
-    fn after(self, accesses: u64) -> f64 {
-        middle_cost_of_walk(accesses as f64 * self.instructions, self.pages)
+    fn after(&self, accesses: u64) -> f64 {
+        self.walk.walk(accesses as f64 * self.instructions, 1)
     }
 }
 
@@ -130,7 +134,7 @@ type Block = (SpaceId, u64);
 /// The slow lookups of a policy on a machine.
 #[derive(Clone, Debug, Default)]
 struct BlockCounts {
-    /// For each block of 2 MiB, the walks and the sum of their costs.
+    /// For each block of 2 MiB, the long walks and the sum of their costs.
     walks: BTreeMap<Block, (u64, f64)>,
     /// Lookups that hit the second level or the third.
     hits: u64,
@@ -157,7 +161,7 @@ type Heard = Arc<Mutex<BTreeMap<(String, String), BlockCounts>>>;
 /// Counts the walks of a policy on a machine by block.
 struct WalkedBlocks {
     key: (String, String),
-    cost: WalkCost,
+    cost: CostByDistance,
     counts: BlockCounts,
     /// The accesses before the last walk.
     last: Option<u64>,
@@ -178,12 +182,17 @@ impl StepListener for WalkedBlocks {
         let visit = &step.visit;
         let after = visit.time - self.last.unwrap_or(0).min(visit.time);
         self.last = Some(visit.time);
+        // A superpage that is fractured saved what its walks would have cost.
+        let walks_here = slow.walks - slow.fractured_walks;
+        if walks_here == 0 {
+            return;
+        }
         let shift = PageSize::SIZE_2M.shift() - PageSize::SIZE_4K.shift();
         let block = (step.origin.space, visit.page.0 >> shift);
         let (walks, cost) = self.counts.walks.entry(block).or_default();
-        *walks += slow.walks;
+        *walks += walks_here;
         // The other walks of a visit follow the first one at once.
-        *cost += self.cost.after(after) + (slow.walks - 1) as f64 * self.cost.after(0);
+        *cost += self.cost.after(after) + (walks_here - 1) as f64 * self.cost.after(0);
     }
 
     fn end(&mut self) {
@@ -196,6 +205,7 @@ impl StepListener for WalkedBlocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use broadleaf_machine::LoadTable;
     use broadleaf_model::{StepOrigin, VisitStep};
     use broadleaf_units::PageNumber;
 
@@ -205,9 +215,9 @@ mod tests {
         let key = ("policy".to_owned(), "machine".to_owned());
         let mut blocks = WalkedBlocks {
             key: key.clone(),
-            cost: WalkCost {
+            cost: CostByDistance {
                 instructions: 4.0,
-                pages: 1000,
+                walk: WalkCost::new(1000, &LoadTable::default()),
             },
             counts: BlockCounts::default(),
             last: None,

@@ -5,13 +5,14 @@
 //! walks, weighted by density. Random updates of 512 MiB with a quarter, a half and three quarters
 //! of the blocks as huge pages gained 27, 52 and 70 percent of the whole gain.
 
+use broadleaf_machine::Machine;
 use broadleaf_metrics::{
     CellResult, FaultSeconds, RunTime, RunTimeBasis, RunTimeClass, SecondsRange,
 };
 use broadleaf_trace::MeasuredEnds;
 
+use super::cost::{WalkCost, long_walks};
 use super::density::WeighedCycles;
-use super::table::lost_cycles;
 use crate::measured_ends::{EndsSummary, summary};
 
 /// The policy whose walks are those of the end with huge pages.
@@ -25,6 +26,8 @@ const CLOSE: f64 = 0.01;
 
 /// The replays and the measurement of both ends, on one machine.
 pub(super) struct BothEnds<'a> {
+    /// The machine.
+    pub(super) machine: &'a Machine,
     /// The replay with base pages, in frames as those of the policy.
     pub(super) base: &'a CellResult,
     /// The replay with huge pages at the first touch of each block.
@@ -78,26 +81,30 @@ impl BothEnds<'_> {
     /// Returns true if the walks of a policy lie between those of the ends, so that their density
     /// matters.
     pub(super) fn is_between(&self, result: &CellResult) -> bool {
-        let walks = [self.base, result, self.huge].map(|result| result.whole_misses() as f64);
-        share(walks).is_some_and(|share| share > CLOSE && share < 1.0 - CLOSE)
+        share(self.walks(result)).is_some_and(|share| share > CLOSE && share < 1.0 - CLOSE)
     }
 
     /// Returns the share of the whole gain that a policy has: the least, the middle and the most.
     fn shares(&self, result: &CellResult) -> Option<[f64; 3]> {
+        let counts = |result| counts(result, self.machine);
         if counts(result) == counts(self.base) {
             return Some([0.0; 3]);
         }
         if counts(result) == counts(self.huge) {
             return Some([1.0; 3]);
         }
-        let walks = [self.base, result, self.huge].map(|result| result.whole_misses() as f64);
-        let by_walks = share(walks)?;
+        let by_walks = share(self.walks(result))?;
         let by_cycles = share(self.cycles(result))?;
         Some([
             by_walks.min(by_cycles) * (1.0 - UNSURE),
             by_cycles,
             by_walks.max(by_cycles) * (1.0 + UNSURE),
         ])
+    }
+
+    /// Returns the long walks with base pages, under a policy and with huge pages.
+    fn walks(&self, result: &CellResult) -> [f64; 3] {
+        [self.base, result, self.huge].map(|result| long_walks(result, self.machine) as f64)
     }
 
     /// Returns the cycles lost with base pages, under a policy and with huge pages. Walks have the
@@ -108,7 +115,12 @@ impl BothEnds<'_> {
         let weighed = all.map(|one| self.weighed.of(&one.policy, &one.machine, base));
         match weighed {
             [Some(base), Some(between), Some(huge)] => [base, between, huge],
-            _ => all.map(|one| lost_cycles(one, self.base, self.instructions, self.pages)),
+            _ => {
+                let walks = long_walks(self.base, self.machine).max(1);
+                let between = self.instructions as f64 / walks as f64;
+                let cost = WalkCost::new(self.pages, &self.machine.loads);
+                all.map(|one| cost.lost(one, self.machine, between))
+            }
         }
     }
 
@@ -133,8 +145,9 @@ impl BothEnds<'_> {
 }
 
 /// Returns the counts that decide whether two policies are equal to a TLB.
-fn counts(result: &CellResult) -> [u64; 2] {
-    [result.l1_misses, result.whole_misses()]
+fn counts(result: &CellResult, machine: &Machine) -> [u64; 3] {
+    let long = long_walks(result, machine);
+    [result.l1_misses, result.whole_misses(), long]
 }
 
 /// Returns the place of a value between two ends, which come before and after it: 0 at the first, 1
@@ -183,7 +196,9 @@ mod tests {
             },
         };
         let (base, huge) = (with("4k", 1000), with("greedy", 0));
+        let machine = broadleaf_machine::machine("skylake").expect("a machine");
         let ends = BothEnds {
+            machine: &machine,
             base: &base,
             huge: &huge,
             measured: &measured,

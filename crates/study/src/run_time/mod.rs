@@ -1,6 +1,7 @@
 //! The run time of a program under a policy: measured, or estimated from a table.
 
 mod base;
+mod cost;
 mod density;
 mod measured;
 mod table;
@@ -49,6 +50,7 @@ pub(crate) fn add_run_times(
         |result: &CellResult| base_of(result, machine_of(result)?, references, listening.given);
     let ends_of = |result: &CellResult, weighed| {
         Some(BothEnds {
+            machine: machine_of(result)?,
             base: base(result)?,
             huge: reference(ALL_HUGE, result)?,
             measured: measured?,
@@ -82,8 +84,8 @@ pub(crate) fn add_run_times(
     for result in results {
         let by_measurement = ends_of(result, &weighed).and_then(|ends| ends.run_time(result));
         let by_table = || {
-            machine_of(result)?;
-            table::run_time(result, reference(BASELINE, result)?, trace)
+            let machine = machine_of(result)?;
+            table::run_time(result, reference(BASELINE, result)?, trace, machine)
         };
         result.run_time = by_measurement.or_else(by_table);
     }
@@ -99,7 +101,7 @@ pub(crate) fn estimate(
     machine: &Machine,
 ) -> Option<RunTime> {
     is_of_today(machine)
-        .then(|| table::run_time(result, base, trace))
+        .then(|| table::run_time(result, base, trace, machine))
         .flatten()
 }
 
@@ -120,9 +122,13 @@ pub(crate) fn estimate_from(
 }
 
 /// Returns what policies of equal walks have in common.
-fn key(result: &CellResult) -> (String, [u64; 3]) {
+fn key(result: &CellResult) -> (String, Vec<u64>) {
+    let walks = result.walks.iter().map(|(_, walks)| walks);
     let counts = [result.l1_misses, result.whole_misses(), result.promotions];
-    (result.machine.clone(), counts)
+    (
+        result.machine.clone(),
+        counts.into_iter().chain(walks).collect(),
+    )
 }
 
 /// Returns true if a machine has two levels of TLBs, as the processors of today have. The table was
