@@ -137,8 +137,8 @@ impl<'a> Kdamond<'a> {
         let mut found = Vec::new();
         let mut last = began;
         loop {
-            // The kernel waits for the end of the aggregation. No process can stop the kdamond until
-            // then. So the request is made shortly before that end.
+            // The kernel waits for the end of the aggregation. No process can stop the kdamond
+            // until then. So the request is made shortly before that end.
             let until_request = (aggregation * 3 / 4).saturating_sub(last.elapsed());
             self.meter.rest(until_request)?;
             write(&state, "update_schemes_tried_regions")?;

@@ -9,10 +9,6 @@ use broadleaf_metrics::{CellResult, RunTime, RunTimeBasis, TraceSummary};
 
 use super::cost::{SECOND_HIT, WalkCost, long_walks, lower_hits};
 
-/// The cycles of an instruction without page walks: at the highest and lowest gain, and between.
-/// The programs that were timed had 0.6 to 0.9 where walks were rare.
-const INSTRUCTION: [f64; 3] = [1.2, 0.6, 0.45];
-
 /// Returns the run time of `result`, relative to `baseline` on the same machine. Returns `None` if
 /// the trace does not count instructions.
 pub(super) fn run_time(
@@ -35,7 +31,7 @@ pub(super) fn run_time(
         // The range is as wide for a loss as for a gain.
         let hit = SECOND_HIT[if hits_avoided < 0.0 { 2 - at } else { at }];
         let saved = avoided * walk + hits_avoided * hit;
-        let time = instructions * INSTRUCTION[at] + walks * (cost.data(between, at) + walk);
+        let time = instructions * cost.instruction(at) + walks * (cost.data(between, at) + walk);
         saved / time
     };
     let mut gains = [gain(0), gain(1), gain(2)];
@@ -47,6 +43,7 @@ pub(super) fn run_time(
 mod tests {
     use super::*;
     use broadleaf_metrics::RunTimeClass;
+    use broadleaf_units::PageSize;
 
     fn skylake() -> Machine {
         broadleaf_machine::machine("skylake").expect("a machine")
@@ -54,6 +51,10 @@ mod tests {
 
     /// A program with one walk in `between` instructions, and the result without any walk.
     fn all_avoided(between: u64, mebibytes: u64) -> RunTime {
+        all_avoided_on(&skylake(), between, mebibytes)
+    }
+
+    fn all_avoided_on(machine: &Machine, between: u64, mebibytes: u64) -> RunTime {
         let trace = TraceSummary {
             instructions: 1_000_000_000,
             pages: mebibytes * 256,
@@ -64,7 +65,7 @@ mod tests {
             l2_misses: trace.instructions / between,
             ..CellResult::default()
         };
-        run_time(&CellResult::default(), &baseline, &trace, &skylake())
+        run_time(&CellResult::default(), &baseline, &trace, machine)
             .expect("instructions are counted")
     }
 
@@ -91,6 +92,90 @@ mod tests {
             );
             assert!(found.ratio_low < found.ratio && found.ratio < found.ratio_high);
         }
+    }
+
+    /// A guest on a server processor, with some of the loads that `probe` timed there.
+    fn probed() -> Machine {
+        let text = broadleaf_machine::machine_text("skylake");
+        let mut text = text.expect("a machine").to_owned();
+        for (span, page, dependent, independent) in [
+            (4, "4k", 23.0, 2.0),
+            (4, "2m", 23.0, 2.0),
+            (32, "4k", 77.0, 28.2),
+            (32, "2m", 52.4, 20.6),
+            (128, "4k", 249.1, 47.4),
+            (128, "2m", 105.4, 21.8),
+            (256, "4k", 254.8, 54.4),
+            (256, "2m", 150.6, 26.6),
+        ] {
+            text += &format!(
+                "[[load-cycles]]\nspan = \"{span}M\"\npage = \"{page}\"\n\
+                 dependent = {dependent:.1}\nindependent = {independent:.1}\n"
+            );
+        }
+        Machine::from_toml(&text).expect("a machine")
+    }
+
+    /// Programs that were timed on the machine of [`probed`]: a list in random order, binary
+    /// searches, transpositions, a balanced tree, jq. The gain of each is in the range by its
+    /// loads.
+    #[test]
+    fn programs_are_in_the_ranges_by_the_loads_of_their_machine() {
+        let machine = probed();
+        for (between, mebibytes, percent, class) in [
+            (11, 108, 21.8, RunTimeClass::Large),
+            (40, 192, 12.4, RunTimeClass::Some),
+            (7, 137, 30.8, RunTimeClass::Large),
+            (86, 33, 13.8, RunTimeClass::Some),
+            (24_603, 112, 0.0, RunTimeClass::None),
+        ] {
+            let found = all_avoided_on(&machine, between, mebibytes);
+            let ratio = 1.0 / (1.0 - percent / 100.0);
+            assert!(
+                found.ratio_low - 0.01 <= ratio && ratio <= found.ratio_high,
+                "{between} {mebibytes}: {found:?}"
+            );
+            assert_eq!(found.class, class, "{between} {mebibytes}: {found:?}");
+        }
+    }
+
+    /// Loads over more memory take longer, and so do walks.
+    #[test]
+    fn the_cost_of_a_walk_follows_the_loads_of_the_machine() {
+        let gain = |machine: &Machine, mebibytes| all_avoided_on(machine, 500, mebibytes).gain();
+        assert!(gain(&probed(), 64) > 2.0 * gain(&probed(), 8));
+        assert!(gain(&probed(), 64) < 0.5 * gain(&skylake(), 64));
+    }
+
+    /// Walks that only became shorter count as those that were avoided.
+    #[test]
+    fn fractured_superpages_gain_by_shorter_walks() {
+        let mut machine = probed();
+        machine.fractured = vec![PageSize::SIZE_2M];
+        let trace = TraceSummary {
+            instructions: 100_000_000,
+            pages: 48 << 8,
+            ..TraceSummary::default()
+        };
+        let with = |base: u64, huge: u64| {
+            let mut result = CellResult {
+                l1_misses: base + huge,
+                l2_misses: base + huge,
+                ..CellResult::default()
+            };
+            result.walks.add(PageSize::SIZE_4K, base);
+            result.walks.add(PageSize::SIZE_2M, huge);
+            result
+        };
+        let gain = |machine: &Machine, huge| {
+            let (policy, base) = (with(1_000_000 - huge, huge), with(1_000_000, 0));
+            run_time(&policy, &base, &trace, machine).expect("instructions").gain()
+        };
+        assert!(gain(&machine, 1_000_000) > 0.02);
+        assert!((2.0 * gain(&machine, 500_000) - gain(&machine, 1_000_000)).abs() < 1e-9);
+        assert_eq!(gain(&machine, 0), 0.0);
+        // A TLB that holds superpages walks as far for them as for base pages.
+        assert_eq!(gain(&probed(), 1_000_000), 0.0);
     }
 
     #[test]
