@@ -39,7 +39,7 @@ pub enum WhyNot {
         machine: String,
     },
     /// Superpages enter a machine's TLB in pieces, and a walk to a piece has a cost of its own.
-    #[error("pages of {size} enter the TLB of {machine} in pieces")]
+    #[error("the pages of {size} of {machine} are fractured")]
     Fractured {
         /// The name of the machine.
         machine: String,
@@ -136,7 +136,8 @@ pub fn covers_all(policies: &[Box<dyn Policy>], machines: &[Machine]) -> Result<
         if !machine.has_fixed_walk_costs() {
             return Err(WhyNot::Walks { machine: name() });
         }
-        if let Some(size) = machine.fractured.first() {
+        let promotes = policies.iter().any(|policy| policy.promotes());
+        if let Some(size) = machine.fractured.first().filter(|_| promotes) {
             return Err(WhyNot::Fractured {
                 machine: name(),
                 size: size.short_name().to_string(),

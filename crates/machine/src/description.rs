@@ -126,7 +126,7 @@ impl Machine {
         (!unused.is_empty()).then(|| {
             format!(
                 "[walk-cycles] has a cost for {}, which is never used: the TLBs hold {} alone, and \
-                 a walk costs what a size costs that they hold",
+                 no such page is fractured",
                 short_names(&unused),
                 short_names(held)
             )

@@ -37,6 +37,11 @@ pub(crate) fn fractured(
     let mut sizes = Vec::new();
     for name in names {
         let wrong = |message: String| Err((name.span().start, message));
+        if design.wants_tables() {
+            let message = "a TLB whose entries depend on the frames of neighbours cannot have \
+                           fractured pages: nobody knows the host's frames";
+            return wrong(message.to_owned());
+        }
         let size = page_size(name.get_ref()).map_err(|message| (name.span().start, message))?;
         let name = size.short_name();
         if sizes.contains(&size) {

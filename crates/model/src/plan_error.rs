@@ -78,9 +78,8 @@ pub enum PlanError {
     /// A policy reckons with superpages that take one entry of the TLB, and a machine's enter it in
     /// pieces.
     #[error(
-        "policy {policy} reckons with pages of {size} that take one entry of the TLB, and they \
-         enter that of the machine {machine} in pieces: leave the policy out, or choose \
-         another machine"
+        "policy {policy} reckons with pages of {size} in one entry of the TLB. They enter that of \
+         the machine {machine} in pieces: leave the policy out, or choose another machine"
     )]
     Fractured {
         /// The policy's name.

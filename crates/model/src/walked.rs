@@ -202,7 +202,7 @@ impl WalkedTable {
     /// Counts the reads that [`Self::begin_walk`] kept. The walk starts below the lowest entry that
     /// a walk cache or the TLB holds, and leaves out the reads above. Afterwards the walk caches
     /// and the TLB hold the entries that the walk read. The table maps the page with the size
-    /// `mapped`; the TLB loads the page with the size `translated`.
+    /// `mapped`; the walk ends as one to a page of the size `translated`.
     pub(crate) fn count_reads(
         &mut self,
         tlb: &mut Tlb,

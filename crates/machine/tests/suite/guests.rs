@@ -50,6 +50,11 @@ fn fractured_pages_are_pages_of_the_machine() {
     ] {
         assert_eq!(refused(&guest(keys, "")), (3, reason.to_owned()));
     }
+    let shared = guest("fractured = [\"2m\"]", "").replace(
+        "index",
+        "organisation = \"coalesced\"\nblock = \"256k\"\nindex",
+    );
+    assert!(refused(&shared).1.contains("cannot have fractured pages"));
 }
 
 #[test]

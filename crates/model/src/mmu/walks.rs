@@ -98,7 +98,7 @@ impl Mmu<'_> {
             level = found.unwrap_or(level);
         }
         self.walks[level] += 1;
-        let sizes = [self.sizes[level], self.translated[level]];
+        let sizes = [self.sizes[level], self.walked_as[level]];
         self.walked
             .count_reads(&mut self.tlb, self.running.0, request, sizes);
         (level, leaf)

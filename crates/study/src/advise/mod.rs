@@ -107,6 +107,14 @@ pub fn choosing_policy(name: &str) -> Result<Box<dyn Policy>, Failure> {
 /// If the trace cannot be read, or the machine lacks what the policy makes.
 pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), Failure> {
     let machine = request.machine.clone();
+    if let Some(size) = machine.fractured.first() {
+        return Err(Failure::Wrong(format!(
+            "pages of {} are fractured on {}, so no range spares walks there: give another machine \
+             by --machine to see where walks happen",
+            size.short_name(),
+            machine.name
+        )));
+    }
     let policy = names::policy(&request.policy.name())?;
     let name = policy.name();
     let exact = is_exact(&machine);

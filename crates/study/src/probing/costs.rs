@@ -162,20 +162,29 @@ fn zeroing() -> f64 {
     took.as_nanos() as f64 / (BYTES as f64 / PageSize::SIZE_4K.bytes() as f64)
 }
 
-/// The cycles that pages of 2 MiB save a dependent load over memory beyond the reach of the TLB,
-/// several times. Such pages enter the TLB in pieces, so the walk is shorter.
-pub(super) fn shortened(timer: &mut ChaseTimer) -> Vec<f64> {
-    let clock = core_clock();
+/// The part of a walk to a base page that a walk to a page of 2 MiB takes, several times, in
+/// percent. Such pages enter the TLB in pieces, so the walk is shorter. `reach` is the number of
+/// base pages that the TLB holds.
+pub(super) fn shortened(timer: &mut ChaseTimer, reach: usize) -> Vec<f64> {
+    let lines = BEYOND * reach;
+    let bytes =
+        (lines as u64 * PageSize::SIZE_4K.bytes()).next_multiple_of(PageSize::SIZE_2M.bytes());
     let trial = |_| {
-        let base = timer.time_span(WIDE, ChaseBacking::Base, TRIALS)?;
-        let huge = timer.time_span(WIDE, ChaseBacking::Huge, TRIALS)?;
-        Some((base.dependent - huge.dependent) * clock)
+        let base = timer
+            .time_span(bytes, ChaseBacking::Base, TRIALS)?
+            .dependent;
+        let huge = timer
+            .time_span(bytes, ChaseBacking::Huge, TRIALS)?
+            .dependent;
+        let near = timer.time_control(lines, TRIALS)?.nanoseconds;
+        let part = (huge - near) / (base - near);
+        part.is_finite().then(|| (100.0 * part).clamp(0.0, 100.0))
     };
     (0..TRIALS).filter_map(trial).collect()
 }
 
-/// The bytes of a chase beyond the reach of every TLB of base pages, whose lines fit a near cache.
-const WIDE: u64 = 16 << 20;
+/// How many times the reach of the TLB a chase goes over, so that most of its loads walk.
+const BEYOND: usize = 4;
 
 /// The size as which a page of 2 MiB enters the TLB, with its confidence.
 ///
@@ -185,11 +194,12 @@ pub(super) fn huge_entry(
     timer: &mut ChaseTimer,
     calibration: Calibration,
 ) -> Option<(&'static str, f64)> {
-    let lines = (WIDE / PageSize::SIZE_4K.bytes()) as usize;
+    const BYTES: u64 = 16 << 20;
+    let lines = (BYTES / PageSize::SIZE_4K.bytes()) as usize;
     let hit = calibration.second_hit.unwrap_or(calibration.walk);
     let mut small = Vec::new();
     for _ in 0..TRIALS {
-        let wide = timer.time_span(WIDE, ChaseBacking::Huge, TRIALS)?;
+        let wide = timer.time_span(BYTES, ChaseBacking::Huge, TRIALS)?;
         let near = timer.time_control(lines, TRIALS)?;
         let extra = (wide.dependent - near.nanoseconds) * core_clock();
         small.push(extra > hit / 2.0);

@@ -62,8 +62,9 @@ pub(super) fn describe(of: &Described<'_>) -> Option<MachineText> {
             ),
             None => {
                 file.chosen.push(format!("walk-cycles {size}"));
-                let cycles = CHOSEN_WALKS[at];
-                let source = "chosen: Skylake's (Zhu 2018, chapter 6)";
+                let base = of.walks[0].map_or(CHOSEN_WALKS[0], |(cycles, _)| cycles.round() as u64);
+                let cycles = CHOSEN_WALKS[at].min(base);
+                let source = "chosen: Skylake's (Zhu 2018, chapter 6), or that of 4k";
                 writeln!(file.text, "{size} = {cycles} # {source}")
             }
         };

@@ -67,6 +67,8 @@ const QUICK: Effort = Effort {
     groups: 3,
     orders: 4,
 };
+/// The base pages that a TLB holds whose capacity is open.
+const USUAL_REACH: usize = 2048;
 /// The steps besides those of the analyses of both page sizes: calibrations, costs and spans.
 const OTHER_STEPS: u64 = 8;
 
@@ -142,8 +144,10 @@ fn measure(
     values.extend(costs::far_walks(&mut chases, calibration));
     let clock = chases.clock();
     step();
+    let second = base.second.as_ref().and_then(|level| level.capacity.value);
+    let reach = second.or(base.first.capacity.value).unwrap_or(USUAL_REACH);
     let enters_as = costs::huge_entry(&mut timer, calibration);
-    let huge = pages::huge_pages(&mut timer, calibration, effort, enters_as, step);
+    let huge = pages::huge_pages(&mut timer, calibration, effort, enters_as, reach, step);
     values.extend(huge.values);
     step();
     values.extend(pages::giant_pages(&mut timer, calibration, effort.samples));
@@ -215,12 +219,10 @@ fn open_values(values: &[ProbedValue]) -> Vec<String> {
 }
 
 /// The cycles of a walk to a page of 2 MiB that enters the TLB in pieces, with their confidence.
-fn shorter_walk(base: Option<(f64, f64)>, less: Option<(f64, f64)>) -> Option<(f64, f64)> {
-    let ((base, of_base), (less, of_less)) = base.zip(less)?;
-    Some((
-        (base - less).clamp(1.0, base.max(1.0)),
-        of_base.min(of_less),
-    ))
+/// `part` is what such a walk takes of one to a base page, in percent.
+fn shorter_walk(base: Option<(f64, f64)>, part: Option<(f64, f64)>) -> Option<(f64, f64)> {
+    let ((base, of_base), (part, of_part)) = base.zip(part)?;
+    Some((base * part / 100.0, of_base.min(of_part)))
 }
 
 /// A number and its confidence.

@@ -77,8 +77,8 @@ pub(super) struct HugeFindings {
     pub analysis: Option<Analysis>,
 }
 
-/// The name of the cycles by which a fractured page of 2 MiB shortens a walk.
-pub(super) const SHORTER: &str = "walk 2m, in pieces";
+/// The name of what a walk to a fractured page of 2 MiB takes.
+pub(super) const SHORTER: &str = "walk 2m, of a walk 4k";
 
 /// Measures pages of 2 MiB. Their structures are left open if such pages enter the TLB in pieces.
 pub(super) fn huge_pages(
@@ -86,6 +86,7 @@ pub(super) fn huge_pages(
     of_base: Calibration,
     effort: Effort,
     enters_as: Option<(&str, f64)>,
+    reach: usize,
     step: &mut dyn FnMut(),
 ) -> HugeFindings {
     let open = |reason: &str| values::measured("L1 2m entries", Vec::new(), "entries", reason);
@@ -108,8 +109,8 @@ pub(super) fn huge_pages(
         values.push(open("such pages enter the TLB in pieces of 4 KiB"));
         values.push(values::measured(
             SHORTER,
-            costs::shortened(timer),
-            "cycles less than walk 4k",
+            costs::shortened(timer, reach),
+            "percent",
             "no loads of both sizes could be timed",
         ));
         return HugeFindings {

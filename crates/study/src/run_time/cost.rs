@@ -6,7 +6,7 @@
 //! cycles come from the loads that `probe` measured on the machine, or else from a table of one
 //! server processor.
 
-use broadleaf_machine::{LoadCycles, LoadTable, Machine};
+use broadleaf_machine::{LoadCycles, Machine};
 use broadleaf_metrics::CellResult;
 use broadleaf_units::PageSize;
 
@@ -46,6 +46,9 @@ const ALONE: f64 = 4000.0;
 /// The part of a walk's latency that nothing hides, however close together walks are.
 const LEAST_ALONE: f64 = 0.1;
 
+/// The least part of the measured loads that counts as walking: below, other costs hide walks.
+const LEAST_WALKING: f64 = 0.25;
+
 /// The cycles that an independent load of a span of memory in MiB saves with huge pages: the base-2
 /// logarithm of the span, and the cycles. Measured on one server processor; between, a line.
 const INDEPENDENT: [(f64, f64); 6] = [
@@ -83,17 +86,24 @@ pub(super) struct WalkCost {
     bytes: u64,
     /// The loads of base pages and of huge pages over such memory, if the machine has both.
     loads: Option<[LoadCycles; 2]>,
+    /// The part of the measured loads of base pages that walk.
+    walking: f64,
+    /// The part of a walk that a huge page spares: all of it, or less if it is fractured.
+    spared: f64,
 }
 
 impl WalkCost {
-    /// The costs to a program with so many base pages.
-    pub(super) fn new(pages: u64, loads: &LoadTable) -> Self {
+    /// The costs on a machine to a program with so many base pages.
+    pub(super) fn new(pages: u64, machine: &Machine) -> Self {
         let bytes = pages * PageSize::SIZE_4K.bytes();
-        let of = |size| loads.of(size, bytes);
+        let of = |size| machine.loads.of(size, bytes);
         let both = of(PageSize::SIZE_4K).zip(of(PageSize::SIZE_2M));
+        let held = machine.design.capacity(PageSize::SIZE_4K) as f64;
         Self {
             bytes,
             loads: both.map(|(base, huge)| [base, huge]),
+            walking: (1.0 - held / pages.max(1) as f64).max(LEAST_WALKING),
+            spared: spared(machine),
         }
     }
 
@@ -110,10 +120,10 @@ impl WalkCost {
                 let part = LEAST_ALONE + (1.0 - LEAST_ALONE) * alone(between);
                 let dependent = (base.dependent - huge.dependent).max(0.0);
                 let independent = (base.independent - huge.independent).max(0.0);
-                independent + part * (dependent - independent)
+                (independent + part * (dependent - independent)) / self.walking
             }
             // Fitted to twelve programs: 7 cycles at 18 instructions, 92 at 1,400, 235 at 6,400.
-            None => between.powf(0.62).max(independent(self.bytes as f64)),
+            None => self.spared * between.powf(0.62).max(independent(self.bytes as f64)),
         };
         (middle * SPREAD[at]).min(MOST_OF_WALK)
     }
@@ -143,6 +153,23 @@ impl WalkCost {
     pub(super) fn lost(&self, result: &CellResult, machine: &Machine, between: f64) -> f64 {
         let walks = long_walks(result, machine) as f64;
         walks * self.walk(between, 1) + cycles_of_hits(lower_hits(result))
+    }
+}
+
+/// Returns the part of a walk that a huge page spares on a machine, by its costs of walks.
+fn spared(machine: &Machine) -> f64 {
+    let cost = |size| machine.costs.of(size).unwrap_or(0) as f64;
+    let Some(size) = machine.fractured.first() else {
+        return 1.0;
+    };
+    let base = machine
+        .design
+        .sizes()
+        .first()
+        .map_or(0.0, |base| cost(*base));
+    match base > 0.0 {
+        true => (1.0 - cost(*size) / base).clamp(0.0, 1.0),
+        false => 0.0,
     }
 }
 

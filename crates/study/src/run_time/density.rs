@@ -104,7 +104,7 @@ impl Weighing<'_> {
     fn costs(&self) -> BTreeMap<String, CostByDistance> {
         let instructions = self.trace.instructions as f64 / self.trace.accesses.max(1) as f64;
         let of = |machine: &Machine| {
-            let walk = WalkCost::new(self.trace.pages, &machine.loads);
+            let walk = WalkCost::new(self.trace.pages, machine);
             let cost = CostByDistance { instructions, walk };
             (machine.name.clone(), cost)
         };
@@ -205,7 +205,6 @@ impl StepListener for WalkedBlocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf_machine::LoadTable;
     use broadleaf_model::{StepOrigin, VisitStep};
     use broadleaf_units::PageNumber;
 
@@ -217,7 +216,10 @@ mod tests {
             key: key.clone(),
             cost: CostByDistance {
                 instructions: 4.0,
-                walk: WalkCost::new(1000, &LoadTable::default()),
+                walk: WalkCost::new(
+                    1000,
+                    &broadleaf_machine::machine("skylake").expect("a machine"),
+                ),
             },
             counts: BlockCounts::default(),
             last: None,

@@ -118,7 +118,7 @@ impl BothEnds<'_> {
             _ => {
                 let walks = long_walks(self.base, self.machine).max(1);
                 let between = self.instructions as f64 / walks as f64;
-                let cost = WalkCost::new(self.pages, &self.machine.loads);
+                let cost = WalkCost::new(self.pages, self.machine);
                 all.map(|one| cost.lost(one, self.machine, between))
             }
         }

@@ -25,7 +25,7 @@ pub(super) fn run_time(
     let avoided = walks - long_walks(result, machine) as f64;
     let hits_avoided = lower_hits(baseline) as f64 - lower_hits(result) as f64;
     let between = instructions / walks.max(1.0);
-    let cost = WalkCost::new(trace.pages, &machine.loads);
+    let cost = WalkCost::new(trace.pages, machine);
     let gain = |at: usize| {
         let walk = cost.walk(between, at);
         // The range is as wide for a loss as for a gain.
@@ -169,13 +169,31 @@ mod tests {
         };
         let gain = |machine: &Machine, huge| {
             let (policy, base) = (with(1_000_000 - huge, huge), with(1_000_000, 0));
-            run_time(&policy, &base, &trace, machine).expect("instructions").gain()
+            run_time(&policy, &base, &trace, machine)
+                .expect("instructions")
+                .gain()
         };
         assert!(gain(&machine, 1_000_000) > 0.02);
         assert!((2.0 * gain(&machine, 500_000) - gain(&machine, 1_000_000)).abs() < 1e-9);
         assert_eq!(gain(&machine, 0), 0.0);
         // A TLB that holds superpages walks as far for them as for base pages.
         assert_eq!(gain(&probed(), 1_000_000), 0.0);
+        // Without loads, shorter walks save the part of the cost that the machine's costs say.
+        let whole = skylake();
+        let fractured = Machine {
+            fractured: vec![PageSize::SIZE_2M],
+            ..skylake()
+        };
+        let run = |of: CellResult, machine| run_time(&of, &with(1_000_000, 0), &trace, machine);
+        let [all, part] = [
+            run(CellResult::default(), &whole)
+                .expect("instructions")
+                .gain(),
+            run(with(0, 1_000_000), &fractured)
+                .expect("instructions")
+                .gain(),
+        ];
+        assert!(part > 0.0 && part < 0.6 * all, "{part} of {all}");
     }
 
     #[test]
