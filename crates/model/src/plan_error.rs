@@ -159,13 +159,13 @@ pub(crate) fn check_fractured(
     let Some(size) = machine.fractured.first() else {
         return Ok(());
     };
-    let reckons = |policy: &&Box<dyn Policy>| {
+    let reckons = |policy: &&dyn Policy| {
         let needs = policy.needs();
         let scatters = needs.colours.is_some_and(|rule| rule.scatters);
         let chooses = matches!(needs.foresight, Foresight::Cheapest(_));
         scatters || chooses || needs.decides_by_misses()
     };
-    match policies.iter().find(reckons) {
+    match policies.iter().map(Box::as_ref).find(reckons) {
         Some(policy) => Err(PlanError::Fractured {
             policy: policy.name(),
             machine: machine.name.clone(),
