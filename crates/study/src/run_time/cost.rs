@@ -40,7 +40,7 @@ const DENSE: f64 = 32.0;
 
 /// From this number of instructions between walks on, a walk costs what a dependent load shows.
 /// Fitted, as [`INSTRUCTION_WITH_LOADS`], [`BEHIND`] and [`LEAST_ALONE`], to 21 programs on two
-/// processors: the class is that of the measured gain for 17 of them.
+/// processors: the class is that of the measured gain for 16 of them.
 const ALONE: f64 = 4000.0;
 
 /// The part of a walk's latency that nothing hides, however close together walks are.
