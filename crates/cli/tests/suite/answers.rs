@@ -128,7 +128,7 @@ fn a_recording_holds_both_ends_and_a_comparison_gives_seconds() {
     let has_policy = table.contains("Measured: the recording holds run times");
     let stays = table.contains("What to type now, for 4k:");
     assert!(has_policy || stays, "{table}");
-    // The recording holds both ends already. What the policy achieves is still to be seen.
+    // The recording holds both ends. No run has shown the chosen policy yet.
     assert!(!table.contains("measure the run time"), "{table}");
     assert_eq!(table.contains("--baseline 7"), !stays, "{table}");
 }

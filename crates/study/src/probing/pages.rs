@@ -77,7 +77,7 @@ pub(super) struct HugeFindings {
     pub analysis: Option<Analysis>,
 }
 
-/// The name of what a walk to a fractured page of 2 MiB takes.
+/// The name of the cost of a walk to a fractured page of 2 MiB.
 pub(super) const SHORTER: &str = "walk 2m, of a walk 4k";
 
 /// Measures pages of 2 MiB. Their structures are left open if such pages enter the TLB in pieces.

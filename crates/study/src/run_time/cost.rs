@@ -38,7 +38,7 @@ const SPREAD: [f64; 3] = [1.0 / 3.0, 1.0, 3.0];
 /// Below this number of instructions between walks, all walks may overlap and cost nothing.
 const DENSE: f64 = 32.0;
 
-/// From this number of instructions between walks on, a walk costs what a dependent load shows.
+/// With this many instructions between walks or more, a walk costs what a dependent load shows.
 /// Fitted, as [`INSTRUCTION_WITH_LOADS`], [`BEHIND`] and [`LEAST_ALONE`], to 21 programs on two
 /// processors: the class is that of the measured gain for 16 of them.
 const ALONE: f64 = 4000.0;
@@ -93,7 +93,7 @@ pub(super) struct WalkCost {
 }
 
 impl WalkCost {
-    /// The costs on a machine to a program with so many base pages.
+    /// The costs of walks on a machine, to a program that touches this number of base pages.
     pub(super) fn new(pages: u64, machine: &Machine) -> Self {
         let bytes = pages * PageSize::SIZE_4K.bytes();
         let of = |size| machine.loads.of(size, bytes);
