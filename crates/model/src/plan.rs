@@ -9,7 +9,7 @@ use crate::foresight::{ForeseenPromotions, Promoted};
 use crate::future::MOST_NEXT_USES;
 use crate::limits::Layouts;
 use crate::listener::{StepListener, StepRequest, StepsWanted};
-use crate::plan_error::{check_fractured, check_future, check_scattering, check_superpages};
+use crate::plan_error::{check_machine, check_superpages};
 use crate::pool::AroundWorker;
 use crate::{MemoryLimits, PlanError};
 use bounds::{MOST_BLOCKS, MOST_COURSE, MOST_KEPT};
@@ -247,9 +247,7 @@ impl Plan {
             return Err(PlanError::Empty);
         }
         for machine in &machines {
-            check_future(machine, &policies)?;
-            check_scattering(machine, &policies)?;
-            check_fractured(machine, &policies)?;
+            check_machine(machine, &policies)?;
         }
         let mut foreseen: Vec<Box<dyn Policy>> = Vec::new();
         for name in policies

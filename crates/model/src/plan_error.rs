@@ -129,11 +129,18 @@ pub(crate) fn check_superpages(
     }
 }
 
-/// Returns an error if a replacement rule knows the future and a policy decides at TLB misses.
-pub(crate) fn check_future(
+/// Returns an error if a policy reckons with what a machine's TLBs do not have.
+pub(crate) fn check_machine(
     machine: &Machine,
     policies: &[Box<dyn Policy>],
 ) -> Result<(), PlanError> {
+    check_future(machine, policies)?;
+    check_scattering(machine, policies)?;
+    check_fractured(machine, policies)
+}
+
+/// Returns an error if a replacement rule knows the future and a policy decides at TLB misses.
+fn check_future(machine: &Machine, policies: &[Box<dyn Policy>]) -> Result<(), PlanError> {
     let rules = machine.design.structures().iter();
     let mut rules = rules.map(|structure| structure.replacement.entry());
     let Some(rule) = rules.find(|rule| rule.needs.contains(&RuleNeed::Future)) else {
@@ -152,10 +159,7 @@ pub(crate) fn check_future(
 
 /// Returns an error if superpages enter the machine's TLB in pieces, and a policy scatters them,
 /// decides at misses or chooses superpages by the misses that they spare.
-pub(crate) fn check_fractured(
-    machine: &Machine,
-    policies: &[Box<dyn Policy>],
-) -> Result<(), PlanError> {
+fn check_fractured(machine: &Machine, policies: &[Box<dyn Policy>]) -> Result<(), PlanError> {
     let Some(size) = machine.fractured.first() else {
         return Ok(());
     };
@@ -177,10 +181,7 @@ pub(crate) fn check_fractured(
 
 /// Returns an error if a policy scatters superpages and a structure for pages of 2 MiB does not
 /// translate them.
-pub(crate) fn check_scattering(
-    machine: &Machine,
-    policies: &[Box<dyn Policy>],
-) -> Result<(), PlanError> {
+fn check_scattering(machine: &Machine, policies: &[Box<dyn Policy>]) -> Result<(), PlanError> {
     for policy in policies {
         let Some(rule) = policy.needs().colours.filter(|rule| rule.scatters) else {
             continue;
