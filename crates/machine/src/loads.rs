@@ -26,6 +26,15 @@ impl LoadTable {
         self.0.is_empty()
     }
 
+    /// The sizes of pages with measured loads, each with the shortest and the longest span in bytes.
+    pub fn spans(&self) -> impl Iterator<Item = (PageSize, u64, u64)> {
+        let each = self.0.iter();
+        each.filter_map(|(page, spans)| {
+            let (first, last) = (spans.first_key_value()?, spans.last_key_value()?);
+            Some((*page, *first.0, *last.0))
+        })
+    }
+
     /// The cycles of a load that goes over `bytes` of pages of a size. Between two measured spans,
     /// the cycles lie on a line over the logarithm of the bytes; beyond the ends, they are those of
     /// the end. `None` if no such pages were measured.

@@ -1,6 +1,7 @@
 //! The explanation of a machine: its structures, its costs of walks, its area and its source.
 
 use broadleaf_machine::Machine;
+use broadleaf_report::number::size as byte_size;
 use broadleaf_tlb::{Fills, Organisation, Replacement, Structure};
 use broadleaf_units::PageSize;
 
@@ -18,6 +19,8 @@ pub(super) fn of_machine(machine: &Machine) -> Explanation {
         format!("{cycles} cycles where it finds a {size} page")
     });
     facts.push(("walk", costs.collect::<Vec<String>>().join(", ")));
+    facts.extend(machine.fractured.iter().map(of_fractured));
+    facts.extend(of_loads(machine));
     facts.extend(prices_of_structures(structures));
     if !machine.source.is_empty() {
         facts.push(("source", machine.source.clone()));
@@ -32,6 +35,24 @@ pub(super) fn of_machine(machine: &Machine) -> Explanation {
         facts,
         support: Some(of_design(&machine.design)),
     }
+}
+
+/// The size of the pieces in which pages of a fractured size enter the TLBs.
+fn of_fractured(size: &PageSize) -> (&'static str, String) {
+    let size = size.short_name();
+    let text = format!("{size} pages enter the TLBs in pieces of 4k, since the host maps 4k pages");
+    ("fractured", text)
+}
+
+/// The loads that were timed, if the description has any.
+fn of_loads(machine: &Machine) -> Option<(&'static str, String)> {
+    let each = machine.loads.spans().map(|(page, first, last)| {
+        let (first, last) = (byte_size(first), byte_size(last));
+        format!("{first} to {last} of {} pages", page.short_name())
+    });
+    let each: Vec<String> = each.collect();
+    let text = format!("timed over {}, for estimates of run times", each.join(", "));
+    (!each.is_empty()).then_some(("loads", text))
 }
 
 /// The level of a structure, and its entries, organisation, sets, rule, pages and filling.
@@ -78,4 +99,37 @@ fn pages(structure: &Structure, is_one_set: bool) -> String {
         format!("{size} pages, whose set is {index}")
     });
     names.collect::<Vec<String>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A probe of a guest may write both keys. A machine without them has neither fact.
+    #[test]
+    fn fractured_pages_and_loads_are_facts() {
+        let load = |span, dependent| {
+            format!(
+                "[[load-cycles]]\nspan = \"{span}\"\npage = \"4k\"\ndependent = {dependent}\n\
+                 independent = 1.0\n"
+            )
+        };
+        let text = format!(
+            "name = \"guest\"\nsummary = \"\"\nfractured = [\"2m\"]\n[[tlb]]\nname = \"tlb\"\n\
+             level = 1\nentries = 4\nways = 4\nreplacement = \"lru\"\nindex = {{ 4k = \"none\" }}\n\
+             [walk-cycles]\n4k = 30\n2m = 20\n{}{}",
+            load("16K", 5.0),
+            load("1G", 300.0)
+        );
+        let machine = Machine::from_toml(&text).expect("a machine");
+        let facts = of_machine(&machine).facts;
+        let of = |name| {
+            let mut found = facts.iter().filter(|fact| fact.0 == name);
+            found.next().map(|fact| fact.1.as_str())
+        };
+        let pieces = "2m pages enter the TLBs in pieces of 4k, since the host maps 4k pages";
+        assert_eq!(of("fractured"), Some(pieces));
+        let loads = "timed over 16.0 KiB to 1.00 GiB of 4k pages, for estimates of run times";
+        assert_eq!(of("loads"), Some(loads));
+    }
 }
