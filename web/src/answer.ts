@@ -1,11 +1,8 @@
 // The head of the page: the answer in a sentence, and the commands to type.
 
 import { h } from "./dom";
-
-export interface SuggestedCommand {
-  purpose: string;
-  command: string;
-}
+import { grouped } from "./format";
+import type { RunTime, SuggestedCommand } from "./records";
 
 export interface Answer {
   /** What the page answers, in a few words above the answer. */
@@ -19,6 +16,17 @@ export interface Answer {
   commands: SuggestedCommand[];
   /** Answers for further machines, and reservations. */
   more?: Node[];
+}
+
+/** The run time of an answer: the class of its gain as a badge, then the sentences that follow. */
+export function runTimeOf(
+  sentence: string | null | undefined,
+  runTime: RunTime | null | undefined,
+): Pick<Answer, "runTime" | "badge"> {
+  if (typeof sentence !== "string") return {};
+  const [, gain, rest] = /^(Run time: [^.]*)\.\s*([^]*)$/.exec(sentence) ?? [];
+  if (gain === undefined || !runTime) return { runTime: sentence };
+  return { runTime: rest, badge: { text: gain, kind: runTime.class } };
 }
 
 /** Splits sentences: a full stop ends one if a space follows. */
@@ -95,6 +103,7 @@ export function answerSection(answer: Answer): HTMLElement {
           "p",
           { class: "run-time" },
           answer.badge && h("span", { class: `badge ${answer.badge.kind}` }, answer.badge.text),
+          " ",
           answer.runTime,
         ),
       answer.more,
@@ -109,20 +118,29 @@ export function answerSection(answer: Answer): HTMLElement {
   );
 }
 
+/** A key figure: a word, or a number and its text. */
+export interface Tile {
+  name: string;
+  value: number | string;
+  text?: (value: number) => string;
+  note?: string;
+}
+
 /** Key figures in a row. */
-export function tiles(
-  items: { name: string; value: string; exact?: string; note?: string }[],
-): HTMLElement {
+export function tiles(items: Tile[]): HTMLElement {
+  const figure = ({ value, text = grouped, note }: Tile): HTMLElement => {
+    const isNumber = typeof value === "number";
+    const exact = isNumber && Number.isInteger(value) ? grouped(value) : undefined;
+    return h(
+      "dd",
+      { title: exact, "data-value": isNumber ? value : undefined },
+      isNumber ? text(value) : value,
+      note !== undefined && h("small", {}, note),
+    );
+  };
   return h(
     "dl",
     { class: "tiles" },
-    items.map(({ name, value, exact, note }) =>
-      h(
-        "div",
-        {},
-        h("dt", {}, name),
-        h("dd", { title: exact }, value, note !== undefined && h("small", {}, note)),
-      ),
-    ),
+    items.map((item) => h("div", {}, h("dt", {}, item.name), figure(item))),
   );
 }

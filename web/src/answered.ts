@@ -1,7 +1,7 @@
 // The head of pages whose answer is a record of its own.
 
-import { answerSection, type SuggestedCommand } from "./answer";
-import { kind, type AnyRecord } from "./records";
+import { answerSection, type Answer } from "./answer";
+import { kind, type AnyRecord, type SuggestedCommand } from "./records";
 
 /** The answer of a page: `broadleaf.answer/1`. */
 export interface AnswerRecord extends AnyRecord {
@@ -11,11 +11,16 @@ export interface AnswerRecord extends AnyRecord {
 }
 
 /** The head of a page. `records` are all records of the page. */
-export function answered(records: AnyRecord[], title: string): HTMLElement {
+export function answered(
+  records: AnyRecord[],
+  title: string,
+  runTime: Pick<Answer, "runTime" | "badge"> = {},
+): HTMLElement {
   const found = records.find((record) => kind(record) === "answer") as AnswerRecord | undefined;
   return answerSection({
     about: found?.about ?? "",
     sentences: found?.sentence ?? `${title}.`,
     commands: found?.commands ?? [],
+    ...runTime,
   });
 }

@@ -8,6 +8,7 @@ const DRAWN = [
   "stroke-width",
   "stroke-dasharray",
   "stroke-opacity",
+  "paint-order",
   "opacity",
   "font-family",
   "font-size",
@@ -26,8 +27,43 @@ export function save(name: string, type: string, text: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** A drawing as a file of its own, in the colours that the reader sees. */
-export function svgText(drawing: SVGSVGElement, title: string): string {
+const SVG = "http://www.w3.org/2000/svg";
+
+function part(name: string, attributes: Record<string, string | number>, text = ""): SVGElement {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  element.textContent = text;
+  return element;
+}
+
+/** The height of a line of a legend, and the width of a letter, in pixels. */
+const LINE = 20;
+const LETTER = 7.2;
+
+/** The legend of a figure below its drawing: the dots and names that are shown beside it. */
+function legend(figure: Element, width: number, top: number): { group: SVGElement; end: number } {
+  const items = figure.querySelectorAll(".key li, .legend label:has(input:checked)");
+  const ink = getComputedStyle(document.body).color;
+  const group = part("g", { "font-size": 12, "font-family": "system-ui, sans-serif" });
+  let [x, y] = [0, top + LINE / 2];
+  for (const item of items) {
+    const dot = item.querySelector(".dot");
+    const name = item.textContent?.trim() ?? "";
+    if (!dot) continue;
+    const room = 16 + name.length * LETTER + 18;
+    if (x > 0 && x + room > width) [x, y] = [0, y + LINE];
+    const fill = getComputedStyle(dot).backgroundColor;
+    group.append(
+      part("rect", { x, y: y - 9, width: 10, height: 10, rx: 3, fill }),
+      part("text", { x: x + 16, y, fill: ink }, name),
+    );
+    x += room;
+  }
+  return { group, end: group.childElementCount > 0 ? y + LINE / 2 : top };
+}
+
+/** A drawing as a file of its own, with its legend, in the colours that the reader sees. */
+export function svgText(drawing: SVGSVGElement, title: string, figure: Element): string {
   const copy = drawing.cloneNode(true) as SVGSVGElement;
   const from = [drawing, ...drawing.querySelectorAll<SVGElement>("*")];
   const to = [copy, ...copy.querySelectorAll<SVGElement>("*")];
@@ -44,15 +80,16 @@ export function svgText(drawing: SVGSVGElement, title: string): string {
     }
   });
   const { width, height } = drawing.viewBox.baseVal;
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  const { group, end } = legend(figure, width, height);
+  copy.append(group);
+  copy.setAttribute("xmlns", SVG);
   copy.setAttribute("width", String(width));
-  copy.setAttribute("height", String(height));
-  const paper = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-  paper.setAttribute("width", "100%");
-  paper.setAttribute("height", "100%");
-  paper.setAttribute("fill", getComputedStyle(document.body).backgroundColor);
-  const name = document.createElementNS("http://www.w3.org/2000/svg", "title");
-  name.textContent = title;
-  copy.prepend(name, paper);
+  copy.setAttribute("height", String(end));
+  copy.setAttribute("viewBox", `0 0 ${width} ${end}`);
+  const fill = getComputedStyle(document.body).backgroundColor;
+  copy.prepend(
+    part("title", {}, title),
+    part("rect", { width: "100%", height: "100%", fill }),
+  );
   return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(copy)}\n`;
 }

@@ -2,6 +2,8 @@
 
 import { h, unique } from "./dom";
 import { save, svgText } from "./download";
+import { tableSvg } from "./figures/tablesvg";
+import { onPaper, PAPER_WIDTH } from "./print";
 
 /** Rows of data: the first row has the names of the columns. */
 export type Rows = (string | number | null)[][];
@@ -17,9 +19,7 @@ export interface FigureParts {
   /** Draws the figure at a width. */
   draw?: (width: number) => Node;
   /** Content that is no drawing, such as a table. */
-  body?: Node;
-  /** The text of an SVG file of the content, if it is no drawing. */
-  drawn?: () => string;
+  body?: Element;
   /** The data of what is shown now. */
   rows: () => Rows;
   /** More below the drawing. */
@@ -78,8 +78,16 @@ function table(rows: Rows, label: string): HTMLElement {
   );
 }
 
-/** A figure of the page, and a function that draws it again. */
-export function figure(parts: FigureParts): { element: HTMLElement; redraw: () => void } {
+export interface Figure {
+  element: HTMLElement;
+  /** Draws the figure again. */
+  redraw: () => void;
+  /** Offers the files of the figure, or not while it has no data. */
+  offer: (hasData: boolean) => void;
+}
+
+/** A figure of the page, as SVG and CSV too. */
+export function figure(parts: FigureParts): Figure {
   const heading = unique("heading");
   const canvas = h("div", { class: "canvas" });
   const data = h("details", { class: "numbers" }, h("summary", {}, "Show the numbers"));
@@ -93,41 +101,36 @@ export function figure(parts: FigureParts): { element: HTMLElement; redraw: () =
     data.append(table(parts.rows(), `The numbers of: ${parts.title}`));
   };
   data.addEventListener("toggle", () => data.open && fillTable());
-  const buttons = h(
-    "div",
-    { class: "exports" },
-    (parts.draw || parts.drawn) &&
-      h(
-        "button",
-        {
-          type: "button",
-          class: "quiet",
-          "data-export": "svg",
-          onclick: () => {
-            if (parts.drawn) save(`${parts.name}.svg`, "image/svg+xml", parts.drawn());
-            const drawing = canvas.querySelector("svg");
-            if (drawing) save(`${parts.name}.svg`, "image/svg+xml", svgText(drawing, parts.title));
-          },
-          "aria-label": `Save as SVG: ${parts.title}`,
-        },
-        "SVG",
-      ),
+  const svg = (): string => {
+    const drawing = canvas.querySelector("svg");
+    if (drawing) return svgText(drawing, parts.title, element);
+    return tableSvg(parts.title, parts.body?.querySelector("table") ?? parts.rows());
+  };
+  const button = (type: "svg" | "csv", media: string, text: () => string): HTMLButtonElement =>
     h(
       "button",
       {
         type: "button",
         class: "quiet",
-        "data-export": "csv",
-        onclick: () => save(`${parts.name}.csv`, "text/csv", csv(parts.rows())),
-        "aria-label": `Save as CSV: ${parts.title}`,
+        "data-export": type,
+        onclick: () => save(`${parts.name}.${type}`, media, text()),
+        "aria-label": `Save as ${type.toUpperCase()}: ${parts.title}`,
       },
-      "CSV",
-    ),
-  );
+      type.toUpperCase(),
+    );
+  const files = [
+    button("svg", "image/svg+xml", svg),
+    button("csv", "text/csv", () => csv(parts.rows())),
+  ];
   const element = h(
     "section",
     { class: parts.wide ? "figure wide" : "figure", id: parts.name, "aria-labelledby": heading },
-    h("header", {}, h("h2", { id: heading }, parts.title), buttons),
+    h(
+      "header",
+      {},
+      h("h2", { id: heading }, parts.title),
+      h("div", { class: "exports" }, files),
+    ),
     parts.lead && h("p", { class: "lead" }, parts.lead),
     parts.controls && parts.controls.length > 0 && h("div", { class: "controls" }, parts.controls),
     parts.draw ? canvas : parts.body,
@@ -143,6 +146,17 @@ export function figure(parts: FigureParts): { element: HTMLElement; redraw: () =
         redraw();
       }
     }).observe(canvas);
+    const drawAt = (at: number): void => {
+      // A figure of a trace that is shown no more stays as it is.
+      if (parts.draw && width > 0 && canvas.isConnected) canvas.replaceChildren(parts.draw(at));
+    };
+    onPaper(
+      () => drawAt(PAPER_WIDTH),
+      () => drawAt(width),
+    );
   }
-  return { element, redraw };
+  const offer = (hasData: boolean): void => {
+    for (const file of files) file.disabled = !hasData;
+  };
+  return { element, redraw, offer };
 }

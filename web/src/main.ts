@@ -4,9 +4,11 @@ import "./fonts.css";
 import "./style.css";
 import "./figures.css";
 import "./maps.css";
+import "./print.css";
 import { h } from "./dom";
 import { differenceFigure } from "./figures/difference";
 import { save } from "./download";
+import { preparePaper } from "./print";
 import { kind, parse, type AnyRecord, type Cell, type Metric, type PolicyEntry } from "./records";
 import { themeButton } from "./theme";
 import { showTips } from "./tip";
@@ -105,6 +107,18 @@ function show(): void {
   const difference = differenceFigure(main, known.metrics);
   if (difference) page.querySelector(".figures")?.append(difference);
   showTips();
+  preparePaper();
+}
+
+/** Marks the page as drawn, once the browser has shown the first figures. */
+function sayDrawn(): void {
+  const mark = (): void => {
+    performance.mark("broadleaf-drawn");
+    document.documentElement.dataset["drawn"] = "";
+  };
+  // Figures draw once they have a width: before the first frame, which the second one follows.
+  requestAnimationFrame(() => requestAnimationFrame(mark));
 }
 
 show();
+sayDrawn();

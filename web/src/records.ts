@@ -41,13 +41,30 @@ export interface MemorySample {
   [field: string]: unknown;
 }
 
+/** A figure that is known as a range. */
+export interface Range {
+  low: number;
+  middle: number;
+  high: number;
+}
+
 /** The run time without huge pages over the run time under a policy. */
 export interface RunTime {
   class: "none" | "some" | "large";
   ratio_low: number;
+  ratio: number;
   ratio_high: number;
   basis: "table" | "measured";
-  [field: string]: unknown;
+  /** Seconds are those of a measured recording. */
+  user_seconds?: Range;
+  system_seconds?: Range;
+  fault_seconds?: { saved: number; paid: number };
+}
+
+/** A command to type. An empty command is a hint without one. */
+export interface SuggestedCommand {
+  purpose: string;
+  command: string;
 }
 
 export interface Advice {
@@ -56,7 +73,7 @@ export interface Advice {
   sentence: string;
   /** Sentences on the run time. */
   run_time?: string | null;
-  commands?: unknown;
+  commands?: SuggestedCommand[];
   [field: string]: unknown;
 }
 

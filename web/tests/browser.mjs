@@ -40,8 +40,7 @@ export async function open(browser, name, { width = 1280, scheme = "light" } = {
     if (!/^(file|data|blob):/.test(request.url())) wrong.push(`loads ${request.url()}`);
   });
   await page.goto(pathToFileURL(path.join(PAGES, `${name}.html`)).href);
-  await page.waitForSelector("main h1");
-  await page.waitForTimeout(150);
+  await page.waitForSelector("html[data-drawn] main h1");
   assert.deepEqual(wrong, [], `${name} at ${width}`);
   return page;
 }
@@ -69,6 +68,12 @@ export function json(name) {
   return JSON.parse(fs.readFileSync(path.join(PAGES, `${name}.json`), "utf8"));
 }
 
+/** The records that a page holds. */
+export function recordsOf(name) {
+  const html = fs.readFileSync(path.join(PAGES, `${name}.html`), "utf8");
+  return JSON.parse(/<script id="broadleaf-records"[^>]*>([^]*?)<\/script>/.exec(html)[1]);
+}
+
 /** The names of all pages of the folder. */
 export function names() {
   const files = fs.readdirSync(PAGES).filter((file) => file.endsWith(".html"));
@@ -80,6 +85,63 @@ export async function saved(page, figure, kind) {
   const waiting = page.waitForEvent("download");
   await page.click(`#${figure} [data-export="${kind}"]`);
   return fs.readFileSync(await (await waiting).path(), "utf8");
+}
+
+/** The texts of the files of every figure that offers some, without saving them. */
+export function files(page) {
+  return page.evaluate(async () => {
+    const { createObjectURL } = URL;
+    const { click } = HTMLAnchorElement.prototype;
+    const made = [];
+    let blob;
+    URL.createObjectURL = (given) => {
+      blob = given;
+      return "blob:none";
+    };
+    HTMLAnchorElement.prototype.click = () => {};
+    for (const button of document.querySelectorAll(".figure [data-export]:enabled")) {
+      button.click();
+      const figure = button.closest(".figure").id;
+      made.push({ figure, kind: button.dataset.export, text: await blob.text() });
+    }
+    Object.assign(URL, { createObjectURL });
+    HTMLAnchorElement.prototype.click = click;
+    return made;
+  });
+}
+
+/** Opens a page whose records are changed first. `change` gets all records. */
+export async function openChanged(browser, name, change) {
+  const written = fs.readFileSync(path.join(PAGES, `${name}.html`), "utf8");
+  const edited = written.replace(
+    /(<script id="broadleaf-records" type="application\/json">)([^]*?)(<\/script>)/,
+    (_, begin, records, end) => {
+      const all = JSON.parse(records);
+      change(all);
+      return begin + JSON.stringify(all).replaceAll("<", "\\u003c") + end;
+    },
+  );
+  assert.notEqual(edited, written);
+  const file = path.join(PAGES, `${name}-changed.html`);
+  fs.writeFileSync(file, edited);
+  try {
+    return await open(browser, `${name}-changed`);
+  } finally {
+    fs.rmSync(file);
+  }
+}
+
+/** The key figures of a page, by name: their exact numbers, or their words. */
+export async function tiles(page) {
+  const all = await page.$$eval(".tiles > div", (tiles) =>
+    tiles.map((tile) => {
+      const figure = tile.querySelector("dd");
+      const value = figure.dataset.value;
+      const shown = value === undefined ? figure.textContent : Number(value);
+      return [tile.querySelector("dt").textContent, shown];
+    }),
+  );
+  return Object.fromEntries(all);
 }
 
 /** The rows of a CSV text, as objects. No cell has a line break. */

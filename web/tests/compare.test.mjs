@@ -1,10 +1,9 @@
 // The page of `compare`: every figure equals the JSON.
 
 import assert from "node:assert/strict";
-import fs from "node:fs";
-import path from "node:path";
 import { after, before, test } from "node:test";
-import { PAGES, browser, json, names, open, rows, saved } from "./browser.mjs";
+import { PAGES, browser, json, names, open, openChanged } from "./browser.mjs";
+import { recordsOf, rows, saved, tiles } from "./browser.mjs";
 
 let chromium;
 before(async () => {
@@ -15,16 +14,11 @@ after(() => chromium?.close());
 const compared = PAGES ? names().filter((name) => name.startsWith("compare")) : [];
 
 for (const name of compared) {
-  test(`${name}: the page holds the JSON of the command`, async () => {
-    const page = await open(chromium, name);
-    const records = await page.$eval("#broadleaf-records", (element) =>
-      JSON.parse(element.textContent),
-    );
+  test(`${name}: the page holds the JSON of the command`, () => {
     const { provenance, ...wanted } = json(name);
-    const { provenance: ours, ...held } = records[0];
+    const [{ provenance: ours, ...held }] = recordsOf(name);
     assert.deepEqual(held, wanted);
     assert.equal(ours.version, provenance.version);
-    await page.context().close();
   });
 
   test(`${name}: the table has the counts`, async () => {
@@ -68,16 +62,61 @@ for (const name of compared) {
   });
 }
 
-async function check(page, results, machine) {
-  await page.check("#matrix .check input");
-  const cells = await page.$$eval("#matrix td[data-metric]", (all) =>
+/** The figures of a run time by their columns: words, numbers, and ranges with both ends. */
+function runTimes(run_time) {
+  if (!run_time) return {};
+  const ratio = { low: run_time.ratio_low, middle: run_time.ratio, high: run_time.ratio_high };
+  return {
+    run_time_class: run_time.class,
+    run_time_basis: run_time.basis,
+    run_time_ratio: ratio,
+    run_time_user_seconds: run_time.user_seconds,
+    run_time_system_seconds: run_time.system_seconds,
+    run_time_fault_seconds_saved: run_time.fault_seconds?.saved,
+    run_time_fault_seconds_paid: run_time.fault_seconds?.paid,
+  };
+}
+
+/** Checks cells and rows of a file against the run times of the JSON. Returns their number. */
+function checkRunTimes(cells, table, results) {
+  let compared = 0;
+  for (const result of results) {
+    const line = table.find(
+      (row) => row.policy === result.policy && row.machine === result.machine,
+    );
+    for (const [metric, wanted] of Object.entries(runTimes(result.run_time))) {
+      const cell = cells.find((one) => one.policy === result.policy && one.metric === metric);
+      if (wanted === undefined) continue;
+      const about = `${result.policy} ${metric}`;
+      const { low, middle, high } = typeof wanted === "object" ? wanted : { middle: wanted };
+      assert.equal(cell.value, String(middle), about);
+      assert.equal(line[metric], String(middle), about);
+      if (low !== undefined) {
+        assert.deepEqual([cell.low, cell.high], [String(low), String(high)], about);
+        const ends = [line[`${metric}_low`], line[`${metric}_high`]];
+        assert.deepEqual(ends, [String(low), String(high)], about);
+        assert.ok(/^[-\d.]+( to [-\d.]+)?( s)?$/.test(cell.text), cell.text);
+      }
+      compared += 1;
+    }
+  }
+  return compared;
+}
+
+/** The cells of the matrix. */
+function cellsOf(page) {
+  return page.$$eval("#matrix td[data-metric]", (all) =>
     all.map((cell) => ({
       policy: cell.closest("tr").dataset.policy,
-      metric: cell.dataset.metric,
-      machine: cell.dataset.machine,
-      value: cell.dataset.value,
+      ...cell.dataset,
+      text: cell.textContent,
     })),
   );
+}
+
+async function check(page, results, machine) {
+  await page.check("#matrix .check input");
+  const cells = await cellsOf(page);
   let compared = 0;
   for (const cell of cells) {
     const result = results.find((one) => one.policy === cell.policy && one.machine === machine);
@@ -88,6 +127,9 @@ async function check(page, results, machine) {
   }
   const here = results.filter((one) => one.machine === machine);
   assert.ok(compared >= 10 * here.length, `${compared} cells`);
+  const table = rows(await saved(page, "matrix", "csv"));
+  const timed = here.filter(({ run_time }) => run_time);
+  assert.ok(checkRunTimes(cells, table, here) >= 3 * timed.length, "run times");
   const refused = await page.$$eval("#refusals td[data-refusals]", (all) =>
     all.map((cell) => [
       cell.closest("tr").dataset.policy,
@@ -173,33 +215,105 @@ test(
   },
 );
 
+/** Opens a page with one record of `compare` that is changed. */
+const changed = (name, change) => openChanged(chromium, name, ([comparison]) => change(comparison));
+
 test(
   "a policy whose memory was used up is compared with no other",
   { skip: !compared.includes("compare-memory") },
   async () => {
     // The policy with the fewest walk cycles ends early instead.
-    const written = fs.readFileSync(path.join(PAGES, "compare-memory.html"), "utf8");
     const { results } = json("compare-memory");
     const first = results.toSorted((one, other) => one.walk_cycles - other.walk_cycles)[0];
-    const edited = written.replace(
-      /(<script id="broadleaf-records" type="application\/json">)([^]*?)(<\/script>)/,
-      (_, begin, records, end) => {
-        const all = JSON.parse(records);
-        const cell = all[0].results.find((one) => one.policy === first.policy);
-        Object.assign(cell, { out_of_memory_after: 1000, walk_cycles: 1 });
-        return begin + JSON.stringify(all).replaceAll("<", "\\u003c") + end;
-      },
-    );
-    assert.notEqual(edited, written);
-    const name = "ended-early";
-    fs.writeFileSync(path.join(PAGES, `${name}.html`), edited);
-    const page = await open(chromium, name);
+    const page = await changed("compare-memory", ({ results }) => {
+      const cell = results.find((one) => one.policy === first.policy);
+      Object.assign(cell, { out_of_memory_after: 1000, walk_cycles: 1 });
+    });
     const row = page.locator(`#matrix tr[data-policy="${first.policy}"]`);
     assert.match(await row.locator("th").innerText(), /memory used up after 1,000 accesses/);
     assert.equal(await row.locator(".is-best").count(), 0);
     assert.equal(await row.locator('[data-metric="saved"]').innerText(), "–");
     assert.ok((await page.locator("#matrix .is-best").count()) > 0);
     await page.context().close();
-    fs.rmSync(path.join(PAGES, `${name}.html`));
   },
 );
+
+test(
+  "run times have columns that sort: the class by its size, ranges by their middle",
+  { skip: !compared.includes("compare-memory") },
+  async () => {
+    const classes = ["some", "none", "large", "none", "some"];
+    const ranges = [3, 1, 0.25, 2, 1.5].map((low) => ({ low, middle: low + 1, high: low + 7 }));
+    let results;
+    const page = await changed("compare-memory", (comparison) => {
+      results = comparison.results;
+      results.forEach((result, at) => {
+        const { low, middle, high } = ranges[at];
+        result.run_time = {
+          class: classes[at],
+          ratio_low: low,
+          ratio: middle,
+          ratio_high: high,
+          basis: "measured",
+          user_seconds: ranges[4 - at],
+          // One policy has no system time.
+          system_seconds: at === 2 ? undefined : ranges[at],
+        };
+      });
+    });
+    assert.equal(results.length, 5);
+    const cells = await cellsOf(page);
+    await page.check("#matrix .check input");
+    const table = rows(await saved(page, "matrix", "csv"));
+    assert.equal(checkRunTimes(await cellsOf(page), table, results), 24);
+    await page.uncheck("#matrix .check input");
+    assert.ok(cells.some(({ metric }) => metric === "run_time_class"), "at first sight");
+    const column = async (metric) =>
+      (await cellsOf(page)).filter((cell) => cell.metric === metric).map(({ value }) => value);
+    const sort = async (metric) => {
+      await page.focus(`#matrix [data-sort="${metric}"]`);
+      await page.keyboard.press("Enter");
+      return column(metric);
+    };
+    const rising = ["none", "none", "some", "some", "large"];
+    assert.deepEqual(await sort("run_time_class"), rising);
+    assert.deepEqual(await sort("run_time_class"), rising.toReversed());
+    assert.deepEqual(await sort("run_time_ratio"), ["1.25", "2", "2.5", "3", "4"]);
+    assert.deepEqual(await sort("run_time_user_seconds"), ["1.25", "2", "2.5", "3", "4"]);
+    const missing = [undefined];
+    assert.deepEqual(await sort("run_time_system_seconds"), ["2", "2.5", "3", "4", ...missing]);
+    assert.deepEqual(await sort("run_time_system_seconds"), ["4", "3", "2.5", "2", ...missing]);
+    const shown = page.locator('#matrix [data-metric="run_time_user_seconds"]').first();
+    assert.match(await shown.innerText(), / to .* s$/);
+    await page.context().close();
+  },
+);
+
+for (const name of compared) {
+  test(`${name}: the key figures are those of the JSON`, async () => {
+    const page = await open(chromium, name);
+    const { trace, results, advice } = json(name);
+    const beside = recordsOf(name).find((one) => one.schema === "broadleaf.references/1");
+    const references = beside?.results ?? [];
+    const shown = await tiles(page);
+    assert.equal(shown.accesses, trace.accesses);
+    assert.equal(shown["memory touched"], trace.pages * 4096);
+    const on = (policy) =>
+      [...results, ...references].find(
+        (one) => one.policy === policy && one.machine === results[0].machine,
+      );
+    const cycles = (one) =>
+      one.walk_cycles + (one.fault_cycles ?? 0) + (one.bookkeeping_cycles ?? 0);
+    const base = on("4k");
+    const unit = base.fault_cycles === undefined ? "walk cycles" : "cycles of walks and faults";
+    assert.equal(shown[`${unit} with 4k`], cycles(base));
+    const choice = on(advice[0].policy);
+    if (choice.policy !== "4k") {
+      assert.equal(shown[`with ${choice.policy}`], cycles(choice));
+      assert.equal(shown.saved, 1 - cycles(choice) / cycles(base));
+      const added = choice.peak_resident_pages - base.peak_resident_pages;
+      assert.equal(shown["added memory"], added * (base.base_page_bytes ?? 4096));
+    }
+    await page.context().close();
+  });
+}

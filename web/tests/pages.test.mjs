@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { PAGES, browser, json, names, open, rows, saved, violations } from "./browser.mjs";
+import { PAGES, browser, json, names, open, recordsOf, rows, saved } from "./browser.mjs";
+import { tiles, violations } from "./browser.mjs";
 
 let chromium;
 before(async () => {
@@ -14,22 +15,63 @@ after(() => chromium?.close());
 const all = PAGES ? names() : [];
 const only = (name) => ({ skip: !all.includes(name) });
 
-/** The records of a page. */
-const records = (page) =>
-  page.$eval("#broadleaf-records", (element) => JSON.parse(element.textContent));
+/** The words of a text, without marks and cases. */
+const wordsOf = (text) => text.toLowerCase().split(/[^\p{L}\p{N}%]+/u).filter(Boolean);
 
-for (const name of all.filter((one) => !/^(compare|several)/.test(one))) {
+/** Checks the head of a page: sentences, run time, and commands with their purposes. */
+async function checkAnswer(page, { sentence, run_time, commands }) {
+  const texts = (selector) =>
+    page.$$eval(selector, (all) => all.map((one) => one.textContent));
+  const said = await texts(".answer h1, .answer .rest");
+  assert.deepEqual(wordsOf(said.join(" ")), wordsOf(sentence));
+  const times = await texts(".answer .run-time");
+  assert.deepEqual(wordsOf(times.join(" ")), wordsOf(run_time ?? ""));
+  assert.deepEqual(
+    await texts(".answer .next code"),
+    commands.map(({ command }) => command).filter((command) => command !== ""),
+  );
+  assert.deepEqual(
+    await texts(".answer .next .purpose"),
+    commands.map(({ purpose }) => purpose).filter((purpose) => purpose !== ""),
+  );
+}
+
+for (const name of all) {
   test(`${name}: the page opens with the answer and the commands`, async () => {
     const page = await open(chromium, name);
-    const answer = (await records(page)).find((one) => one.schema === "broadleaf.answer/1");
-    const said = await page.textContent(".answer .words");
-    for (const word of answer.sentence.split(/\W+/).slice(0, 5)) assert.ok(said.includes(word));
-    const typed = await page.$$eval(".answer code", (codes) => codes.map((one) => one.textContent));
-    assert.deepEqual(
-      typed,
-      answer.commands.map(({ command }) => command),
-    );
+    const own = recordsOf(name).find((one) => one.schema === "broadleaf.answer/1");
+    assert.equal(own === undefined, /^(compare|several)/.test(name));
+    if (name === "several") {
+      const { comparisons } = json(name);
+      for (const [at, { advice }] of comparisons.entries()) {
+        await page.selectOption(".controls.trace select", String(at));
+        await checkAnswer(page, advice[0]);
+        const others = await page.textContent(".others");
+        for (const other of comparisons.filter((_, place) => place !== at)) {
+          assert.ok(others.includes(other.advice[0].sentence), other.trace.path);
+        }
+      }
+    } else if (own === undefined) {
+      const [first, ...others] = json(name).advice;
+      await checkAnswer(page, first);
+      for (const { machine, sentence } of others) {
+        const there = page.locator(".others dt", { hasText: machine });
+        const shown = await there.locator("xpath=following-sibling::dd[1]").textContent();
+        assert.ok(shown.startsWith(sentence), machine);
+      }
+    } else {
+      await checkAnswer(page, name === "advise" ? json(name).advice : own);
+    }
     await page.context().close();
+  });
+}
+
+// The JSON of these commands is the first record of the page.
+for (const name of all.filter((one) => one !== "paper" && !one.startsWith("compare"))) {
+  test(`${name}: the page holds the JSON of the command`, () => {
+    const [held] = recordsOf(name);
+    const without = ({ provenance, ...rest }) => rest;
+    assert.deepEqual(without(held), without(json(name)));
   });
 }
 
@@ -59,41 +101,106 @@ test("replay: the table has the policies", only("replay"), async () => {
   await page.context().close();
 });
 
-test("report: the table has the forecasts", only("report"), async () => {
-  const page = await open(chromium, "report");
-  const [live] = await records(page);
-  if (await page.locator("#forecasts").count()) {
-    const shown = rows(await saved(page, "forecasts", "csv"));
-    const forecasts = live.processes.flatMap((process) => process.policies);
-    for (const line of shown) {
-      assert.ok(
-        forecasts.some(
-          (one) =>
-            one.would_promote === Number(line.would_promote) &&
-            one.covered_bytes === Number(line.covered_bytes) &&
-            one.added_bytes === Number(line.added_bytes),
-        ),
-      );
+for (const name of ["report", "heat", "run", "attach"]) {
+  test(`${name}: the figures are those of the processes`, only(name), async () => {
+    const page = await open(chromium, name);
+    const live = json(name);
+    const { processes } = live;
+    const shown = await tiles(page);
+    const sum = (field) => processes.reduce((all, process) => all + process[field], 0);
+    if (live.policy === undefined) {
+      assert.equal(shown["resident memory"], sum("rss_bytes"));
+      assert.equal(shown["in huge pages"], sum("huge_bytes"));
+    } else {
+      assert.equal(shown.promoted, live.promotions);
+      assert.equal(shown.demoted, live.demotions);
+      assert.equal(shown["demoted by the program"], live.broken_by_programs);
+      assert.equal(shown["in huge pages at most"], live.huge_bytes_peak);
+      assert.equal(shown["memory added at most"], live.added_bytes_peak);
+      assert.equal(shown.governor, live.governor_cpu_seconds);
+      assert.equal(shown.elapsed, live.elapsed_seconds);
     }
+    const forecasts = processes.flatMap((process) => process.policies);
+    if (await page.locator("#forecasts").count()) {
+      const table = rows(await saved(page, "forecasts", "csv"));
+      const fields = ["would_promote", "covered_bytes", "added_bytes"];
+      const wanted = forecasts.map((one) => fields.map((field) => one[field]));
+      const lines = table.map((line) => fields.map((field) => Number(line[field])));
+      assert.deepEqual(lines, wanted);
+    } else assert.equal(forecasts.length, 0);
+    if (await page.locator("#population").count()) {
+      const table = rows(await saved(page, "population", "csv"));
+      const bars = processes.flatMap((process) => process.population_histogram);
+      const all = table.reduce((sum, line) => sum + Number(line.value), 0);
+      assert.equal(all, bars.reduce((sum, bar) => sum + bar.blocks, 0));
+    }
+    await page.context().close();
+  });
+}
+
+test("heat: the table has the used memory", only("heat"), async () => {
+  const page = await open(chromium, "heat");
+  const [{ heat }] = json("heat").processes;
+  const table = rows(await saved(page, "heat", "csv"));
+  const sum = (values) => values.reduce((all, value) => all + value, 0);
+  const blocks = heat.blocks.length > 0;
+  const [resident, used] = blocks
+    ? ["resident_pages", "used_pages"].map((field) => heat.blocks.map((one) => 4096 * one[field]))
+    : ["resident_bytes", "used_bytes"].map((field) => heat.mappings.map((one) => one[field]));
+  assert.equal(sum(table.map((line) => Number(line.resident_bytes))), sum(resident));
+  assert.equal(sum(table.map((line) => Number(line.used_bytes))), sum(used));
+  // Each range has the blocks that begin in it.
+  for (const line of blocks ? table : []) {
+    const start = Number(line.start);
+    const own = heat.blocks.filter(
+      ({ address }) => address >= start && address < start + Number(line.bytes),
+    );
+    assert.equal(Number(line.used_bytes), 4096 * sum(own.map((one) => one.used_pages)));
+    assert.equal(Number(line.bytes), own.length * (2 << 20));
   }
+  const lead = await page.textContent("#heat .lead");
+  assert.ok(lead.includes(heat.source) && lead.includes(heat.source_sentence), lead);
+  assert.ok((await page.textContent("#heat h2")).includes(`${heat.seconds.toFixed(1)} s`));
   await page.context().close();
 });
 
-test("baseline: the table has every run", only("baseline"), async () => {
+/** The ways of a program in turns, as the page names them. */
+const waysOf = (report) => [
+  ["4 KiB pages", report.base_pages],
+  ["as the system is set", report.without],
+  [report.policy, report.with],
+  ["all huge pages", report.huge_pages],
+];
+
+test("baseline: the figures are those of every run", only("baseline"), async () => {
   const page = await open(chromium, "baseline");
-  const report = json("baseline");
-  const runs = [...report.base_pages, ...report.without, ...report.with, ...report.huge_pages];
+  const ways = waysOf(json("baseline"));
+  const runs = ways.flatMap(([way, runs]) => runs.map((run, at) => ({ way, round: at + 1, run })));
   const table = rows(await saved(page, "runs", "csv"));
+  assert.equal(table.length, runs.length);
+  table.forEach(({ way, round, ...line }, at) => {
+    assert.deepEqual([way, Number(round)], [runs[at].way, runs[at].round]);
+    for (const [field, value] of Object.entries(line)) {
+      assert.equal(value, String(runs[at].run[field] ?? ""), field);
+    }
+  });
+  const bars = rows(await saved(page, "times", "csv"));
   assert.deepEqual(
-    table.map((line) => Number(line.user_seconds)),
-    runs.map((run) => run.user_seconds),
+    bars.map((bar) => Number(bar.value)),
+    runs.flatMap(({ run }) => [run.user_seconds, run.system_seconds]),
   );
+  const shown = await tiles(page);
+  for (const [way, runs] of ways) {
+    const times = runs.map((run) => run.user_seconds).sort((one, other) => one - other);
+    const middle = (times[(times.length - 1) >> 1] + times[times.length >> 1]) / 2;
+    assert.ok(Math.abs(parseFloat(shown[`user time, ${way}`]) - middle) < 1e-9, way);
+  }
   await page.context().close();
 });
 
 test("paper: each claim has its verdict, and each table its rows", only("paper"), async () => {
   const page = await open(chromium, "paper");
-  const [paper] = await records(page);
+  const [paper] = recordsOf("paper");
   const verdicts = await page.$$eval(".verdict", (all) => all.map((one) => one.dataset.agrees));
   const claims = paper.tables.flatMap((table) => table.claims);
   assert.deepEqual(
@@ -119,7 +226,7 @@ test("the difference of two results", { skip: compared.length < 2 }, async () =>
     await page.waitForSelector("#difference td");
     const cells = await page.$$eval('#difference td[data-field="walk_cycles"]', (all) =>
       all.map((cell) => ({
-        name: cell.closest("tr").querySelector("code").textContent,
+        name: cell.closest("tr").querySelector("th").textContent,
         before: Number(cell.dataset.before),
         after: Number(cell.dataset.after),
       })),
@@ -137,6 +244,9 @@ test("the difference of two results", { skip: compared.length < 2 }, async () =>
     for (const line of table) {
       assert.equal(Number(line.change), Number(line.this) - Number(line.other));
     }
+    const svg = await saved(page, "difference", "svg");
+    for (const { name } of cells) assert.ok(svg.includes(name), name);
+    assert.deepEqual(await violations(page), []);
   }
   await page.setInputFiles("#difference input[type=file]", {
     name: "x.json",
@@ -147,6 +257,72 @@ test("the difference of two results", { skip: compared.length < 2 }, async () =>
     document.querySelector("#difference [role=status]").textContent.includes("cannot be compared"),
   );
   await page.context().close();
+});
+
+/**
+ * Compares a page with itself, in which `change` has changed the first record, and returns the rows
+ * of the difference.
+ */
+async function differenceTo(name, change) {
+  const page = await open(chromium, name);
+  const other = recordsOf(name);
+  change(other[0]);
+  await page.setInputFiles("#difference input[type=file]", {
+    name: "other.json",
+    mimeType: "application/json",
+    buffer: Buffer.from(JSON.stringify(other)),
+  });
+  await page.waitForSelector("#difference td");
+  const table = rows(await saved(page, "difference", "csv"));
+  assert.match(await saved(page, "difference", "svg"), /<svg [^]*→/);
+  assert.deepEqual(await violations(page), []);
+  await page.context().close();
+  return { table, changed: table.filter((line) => line.this !== line.other) };
+}
+
+test("the difference of several traces", only("several"), async () => {
+  const { table, changed } = await differenceTo("several", ({ comparisons }) => {
+    comparisons[1].results[0].walk_cycles += 7;
+  });
+  const { comparisons } = json("several");
+  const cells = comparisons.flatMap(({ results }) => results);
+  assert.equal(table.filter(({ field }) => field === "walk_cycles").length, cells.length);
+  const [{ trace, results }] = comparisons.slice(1);
+  const name = `${trace.path}: ${results[0].policy} on ${results[0].machine}`;
+  assert.deepEqual(
+    changed.map((line) => [line.name, line.field, line.change]),
+    [[name, "walk_cycles", "-7"]],
+  );
+});
+
+test("the difference of programs in turns", only("baseline"), async () => {
+  const { changed } = await differenceTo("baseline", (report) => {
+    for (const run of report.huge_pages) run.page_faults += 2;
+  });
+  assert.deepEqual(
+    changed.map((line) => [line.name, line.field, line.change]),
+    [["all huge pages, median", "page_faults", "-2"]],
+  );
+});
+
+test("the difference of a paper's repetitions: verdicts and figures", only("paper"), async () => {
+  const [paper] = recordsOf("paper");
+  const at = paper.tables.findIndex((table) => table.claims.length > 0 && table.rows.length > 0);
+  const { rows: lines, columns, title, claims } = paper.tables[at];
+  const isNumber = (cell) => cell !== "" && Number.isFinite(Number(cell));
+  const column = lines[0].findIndex((cell, column) => column > 0 && isNumber(cell));
+  const verdict = (agrees) => (agrees === "yes" ? "agrees" : "does not agree");
+  const before = claims[0].agrees === "yes" ? "no" : "yes";
+  const { changed } = await differenceTo("paper", ({ tables }) => {
+    tables[at].claims[0].agrees = before;
+    tables[at].rows[0][column] = String(Number(lines[0][column]) + 5);
+  });
+  const [claim, figure] = changed;
+  assert.equal(changed.length, 2);
+  assert.equal(claim.name, `Claim: ${claims[0].claim}`);
+  assert.equal(claim.other, verdict(before));
+  assert.ok(figure.name.startsWith(`${title}: `) && figure.name.endsWith(`, ${columns[column]}`));
+  assert.equal(Number(figure.change), Number(lines[0][column]) - Number(figure.other));
 });
 
 test("several: the means, and each trace in turn", only("several"), async () => {
@@ -161,7 +337,7 @@ test("several: the means, and each trace in turn", only("several"), async () => 
     }
   });
   for (const [at, comparison] of comparisons.entries()) {
-    await page.selectOption(".controls select", String(at));
+    await page.selectOption(".controls.trace select", String(at));
     const shown = rows(await saved(page, "matrix", "csv"));
     const cycles = comparison.results.map((cell) => String(cell.walk_cycles));
     assert.ok(shown.length > 0);

@@ -1,137 +1,128 @@
 // The difference of this result and another one, which the reader opens.
 
 import { h } from "../dom";
-import { csv, type Rows } from "../figure";
-import { save } from "../download";
+import { figure, type Rows } from "../figure";
 import { grouped, percent, short, words } from "../format";
-import { kind, parse, type AnyRecord, type Cell, type Metric } from "../records";
+import { kind, parse, type AnyRecord, type Metric } from "../records";
+import { resultOf, type Figures, type Result } from "../results";
 
-/** A result that is compared: its rows by name, each with numbers. */
-interface Result {
-  name: string;
-  rows: Map<string, Record<string, number>>;
-}
+type Value = number | string | undefined;
 
-/** The numbers of an object. */
-function numbers(value: object): Record<string, number> {
-  const fields = Object.entries(value).filter(([, field]) => typeof field === "number");
-  return Object.fromEntries(fields) as Record<string, number>;
-}
+/** The rows of the table at most. The CSV file has all rows. */
+const ROWS = 120;
 
-/** The rows of a record that can be compared; `null` if there are none. */
-function result(record: AnyRecord, name: string): Result | null {
-  const rows = new Map<string, Record<string, number>>();
-  const add = (key: string, value: object): void => void rows.set(key, numbers(value));
-  if (kind(record) === "compare" || kind(record) === "advice") {
-    const cells = (record["results"] ?? []) as Cell[];
-    for (const cell of cells) add(`${cell.policy} on ${cell.machine}`, cell);
-  } else if (kind(record) === "replay") {
-    const policies = (record["policies"] ?? []) as { policy: string; max_added: string }[];
-    for (const row of policies) add(`${row.policy} within ${row.max_added}`, row);
-  } else if (kind(record) === "report") {
-    const processes = (record["processes"] ?? []) as { command: string }[];
-    for (const process of processes) add(process.command, process);
-    if (record["policy"] !== undefined) add(String(record["policy"]), record);
-  } else return null;
-  const trace = record["trace"] as { path?: string } | undefined;
-  return { name: trace?.path ? `${name} (${trace.path})` : name, rows };
-}
-
-/** Fields that are shown first. */
-const FIRST = [
-  "walk_cycles",
-  "l2_misses",
-  "page_faults",
-  "promotions",
-  "demotions",
-  "peak_resident_pages",
-  "huge_bytes_peak",
-  "added_bytes_peak",
-];
-
-function change(before: number, after: number): string {
+function change(before: Value, after: Value): string {
   if (before === after) return "same";
+  if (typeof before !== "number" || typeof after !== "number") return "changed";
   if (before === 0) return `+${short(after)}`;
   const share = after / before - 1;
   return `${share > 0 ? "+" : ""}${percent(share)}`;
 }
 
-/** The table of differences. Rows and fields are those that both results have. */
-function table(one: Result, other: Result, all: boolean, metrics: Map<string, Metric>) {
+/** A value in few letters, and with all its digits. */
+const text = (value: Value): string => (typeof value === "number" ? short(value) : `${value}`);
+function exact(value: Value): string {
+  return typeof value === "number" && Number.isInteger(value) ? grouped(value) : `${value}`;
+}
+
+/** True if a field is better if it is small, false if it is better if it is large. */
+function lessIsBetter(field: string, metrics: Map<string, Metric>): boolean | null {
+  const known = metrics.get(field)?.less_is_better;
+  if (known !== undefined) return known;
+  if (field === "run_time_ratio") return false;
+  return /(user|system|elapsed)_seconds$/.test(field) ? true : null;
+}
+
+/** What two results have in common: rows and fields, and the values that both have. */
+interface Common {
+  names: string[];
+  fields: string[];
+  values: (name: string, field: string) => [before: Value, after: Value];
+}
+
+function common(one: Result, other: Result): Common {
+  const values = (name: string, field: string): [Value, Value] => [
+    other.rows.get(name)?.[field],
+    one.rows.get(name)?.[field],
+  ];
   const names = [...one.rows.keys()].filter((name) => other.rows.has(name));
   const fields = new Set<string>();
   for (const name of names) {
-    const there = other.rows.get(name) ?? {};
+    const there: Figures = other.rows.get(name) ?? {};
     for (const field of Object.keys(one.rows.get(name) ?? {})) {
       if (field in there) fields.add(field);
     }
   }
-  const first = FIRST.filter((field) => fields.has(field));
-  const shown = all ? [...first, ...[...fields].filter((field) => !first.includes(field))] : first;
-  const rows: Rows = [
-    ["name", "field", "other", "this", "change"],
-    ...names.flatMap((name) =>
-      [...fields].map((field) => {
-        const before = other.rows.get(name)?.[field] ?? 0;
-        const after = one.rows.get(name)?.[field] ?? 0;
-        return [name, field, before, after, after - before];
-      }),
-    ),
-  ];
-  const cell = (name: string, field: string): HTMLElement => {
-    const before = other.rows.get(name)?.[field] ?? 0;
-    const after = one.rows.get(name)?.[field] ?? 0;
-    const less = metrics.get(field)?.less_is_better ?? null;
-    const better = less === null || before === after ? null : after < before === less;
-    return h(
-      "td",
-      {
-        class: `number change${better === null ? "" : better ? " is-better" : " is-worse"}`,
-        "data-field": field,
-        "data-before": before,
-        "data-after": after,
-        title: `${grouped(before)} to ${grouped(after)}`,
-      },
-      h("span", { class: "values" }, `${short(before)} → ${short(after)}`),
-      h("strong", {}, change(before, after)),
+  return { names, fields: [...fields], values };
+}
+
+/** Every value that both results have, for files. */
+function allRows({ names, fields, values }: Common): Rows {
+  const lines = names.flatMap((name) =>
+    fields.flatMap((field): Rows => {
+      const [before, after] = values(name, field);
+      if (before === undefined || after === undefined) return [];
+      const both = typeof before === "number" && typeof after === "number";
+      return [[name, field, before, after, both ? after - before : null]];
+    }),
+  );
+  return [["name", "field", "other", "this", "change"], ...lines];
+}
+
+function cell(common: Common, metrics: Map<string, Metric>, name: string, field: string) {
+  const [before, after] = common.values(name, field);
+  if (before === undefined || after === undefined) return h("td", { class: "number" }, "–");
+  const less = lessIsBetter(field, metrics);
+  const known = less !== null && before !== after;
+  const verdict = known ? (after < before === less ? " is-better" : " is-worse") : "";
+  return h(
+    "td",
+    {
+      class: `number change${verdict}`,
+      "data-field": field,
+      "data-before": before,
+      "data-after": after,
+      title: `${exact(before)} to ${exact(after)}`,
+    },
+    h("span", { class: "values" }, `${text(before)} → ${text(after)}`),
+    h("strong", {}, change(before, after)),
+  );
+}
+
+/** The table of differences. Of many rows, those that changed are first. */
+function table(all: Common, shown: string[], metrics: Map<string, Metric>): HTMLElement {
+  const same = (name: string): boolean =>
+    all.fields.every((field) => {
+      const [before, after] = all.values(name, field);
+      return before === after;
+    });
+  const names =
+    all.names.length > ROWS
+      ? [...all.names.filter((name) => !same(name)), ...all.names.filter(same)].slice(0, ROWS)
+      : all.names;
+  const heads = shown.map((field) => h("th", { scope: "col", class: "number" }, words(field)));
+  const row = (name: string): HTMLElement =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row", class: "long" }, name),
+      shown.map((field) => cell(all, metrics, name, field)),
     );
-  };
-  const element = h(
+  return h(
     "table",
     { class: "matrix" },
-    h(
-      "thead",
-      {},
-      h(
-        "tr",
-        {},
-        h("th", { scope: "col" }, "result"),
-        shown.map((field) => h("th", { scope: "col", class: "number" }, words(field))),
-      ),
-    ),
-    h(
-      "tbody",
-      {},
-      names.map((name) =>
-        h(
-          "tr",
-          {},
-          h("th", { scope: "row" }, h("code", {}, name)),
-          shown.map((field) => cell(name, field)),
-        ),
-      ),
-    ),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "result"), heads)),
+    h("tbody", {}, names.map(row)),
   );
-  return { element, rows, names };
 }
 
 /** The figure: a button that opens another result, and the difference to it. */
 export function differenceFigure(record: AnyRecord, known: Metric[]): HTMLElement | null {
-  const own = result(record, "this result");
-  if (!own) return null;
+  const own = resultOf(record, "this result");
+  if (!own || own.rows.size === 0) return null;
   const metrics = new Map(known.map((metric) => [metric.name, metric]));
-  let other: Result | null = null;
-  let rows: Rows = [];
+  let shared: Common | null = null;
+  let from = "";
   const body = h("div", {
     class: "scroll",
     tabindex: 0,
@@ -147,28 +138,25 @@ export function differenceFigure(record: AnyRecord, known: Metric[]): HTMLElemen
     every,
     h("span", {}, "All figures"),
   );
-  const exported = h(
-    "button",
-    {
-      type: "button",
-      class: "quiet",
-      "data-export": "csv",
-      "aria-label": "Save as CSV: The difference to another result",
-      onclick: () => save("difference.csv", "text/csv", csv(rows)),
-    },
-    "CSV",
-  );
   const render = (): void => {
-    if (!other) return;
-    const made = table(own, other, every.checked, metrics);
-    rows = made.rows;
-    body.hidden = made.names.length === 0;
-    whole.hidden = body.hidden;
-    body.replaceChildren(made.element);
+    const names = shared?.names ?? [];
+    const fields = shared?.fields ?? [];
+    const first = own.first.filter((field) => fields.includes(field));
+    const rest = fields.filter((field) => !first.includes(field));
+    const isLong = first.length === 0;
+    body.hidden = names.length === 0;
+    whole.hidden = body.hidden || isLong || rest.length === 0;
+    made.offer(!body.hidden);
+    // Without another result, paper has no place for the figure.
+    made.element.classList.toggle("screen-only", body.hidden);
+    if (!shared) return;
+    body.replaceChildren(table(shared, every.checked || isLong ? fields : first, metrics));
+    const left =
+      names.length > ROWS ? ` The CSV file has all ${grouped(names.length)} rows.` : "";
     said.textContent =
-      made.names.length === 0
-        ? `${other.name} has no result with a name of this page.`
-        : `From ${other.name} to this page. Results that only one of them has are left out.`;
+      names.length === 0
+        ? `${from} has no result with a name of this page.`
+        : `From ${from} to this page. Results that only one of them has are left out.${left}`;
   };
   const input = h("input", {
     type: "file",
@@ -179,39 +167,31 @@ export function differenceFigure(record: AnyRecord, known: Metric[]): HTMLElemen
       try {
         const records = parse(await file.text());
         const found = records.find((one) => kind(one) === kind(record));
-        const made = found && result(found, file.name);
-        if (!made) throw new Error(`it has no result of ${kind(record)}`);
-        other = made;
+        const other = found && resultOf(found, file.name);
+        if (!other) throw new Error(`it has no result of ${kind(record)}`);
+        shared = common(own, other);
+        from = other.name;
         render();
       } catch (error) {
-        other = null;
-        body.hidden = true;
-        whole.hidden = true;
+        shared = null;
+        render();
         said.textContent = `${file.name} cannot be compared: ${(error as Error).message}`;
       }
     },
   });
-  return h(
-    "section",
-    { class: "figure wide screen-only", id: "difference", "aria-labelledby": "difference-heading" },
-    h(
-      "header",
-      {},
-      h("h2", { id: "difference-heading" }, "The difference to another result"),
-      exported,
-    ),
-    h(
-      "p",
-      { class: "lead" },
-      "Open another page of Broadleaf, or the JSON of a result. Nothing leaves this computer.",
-    ),
-    h(
-      "div",
-      { class: "controls" },
-      h("label", { class: "choice" }, h("span", {}, "Another result"), input),
-      whole,
-    ),
+  const made = figure({
+    name: "difference",
+    title: "The difference to another result",
+    lead: [
+      "Open another page of Broadleaf, or the JSON of a result. ",
+      "Nothing leaves this computer.",
+    ],
+    controls: [h("label", { class: "choice" }, h("span", {}, "Another result"), input), whole],
     body,
-    said,
-  );
+    below: said,
+    rows: () => allRows(shared ?? { names: [], fields: [], values: () => [undefined, undefined] }),
+    wide: true,
+  });
+  render();
+  return made.element;
 }

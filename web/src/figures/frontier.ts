@@ -39,10 +39,12 @@ function labels(
   const taken: Box[] = points.map(({ x, y }) => ({ x: x - 5, y: y - 5, width: 10, height: 10 }));
   return points.map(({ x, y, text }) => {
     const width = 6.9 * text.length;
+    // The line of the frontier leaves a point to the right, and comes from below.
     const places = [
-      { x: x + 10, y: y - 7 },
+      { x: x + 9, y: y - 24 },
       { x: x - 10 - width, y: y - 7 },
       { x: x - width / 2, y: y - 24 },
+      { x: x + 10, y: y - 7 },
       { x: x - width / 2, y: y + 9 },
     ];
     const free = places

@@ -2,95 +2,12 @@
 
 import { choice, h } from "../dom";
 import { figure, type Rows } from "../figure";
-import { grouped, percent, short, size, words } from "../format";
-import { addedBytes, BASELINE, distinct, onMachine, saved } from "../gain";
+import { grouped } from "../format";
+import { BASELINE, distinct, onMachine } from "../gain";
 import type { Cell, Metric } from "../records";
 import { colour } from "../state";
-
-/** A column: a value of a result, and its text. */
-interface Column {
-  name: string;
-  title: string;
-  help: string;
-  /** A field of the record, or a difference of two. */
-  value: (cell: Cell, baseline: Cell | undefined) => number | null;
-  text: (value: number) => string;
-  /** Values are better if they are small (-1) or large (1); 0 if neither. */
-  better: -1 | 0 | 1;
-}
-
-/** Fields of the first table, in its order. */
-const FIRST = [
-  "walk_cycles",
-  "saved",
-  "l2_misses",
-  "page_faults",
-  "peak",
-  "added",
-  "promotions",
-  "demotions",
-];
-
-function columns(cells: Cell[], metrics: Map<string, Metric>): Column[] {
-  const fields = new Set<string>();
-  for (const cell of cells) {
-    for (const [name, value] of Object.entries(cell)) {
-      if (typeof value === "number" && name !== "accesses" && name !== "base_page_bytes")
-        fields.add(name);
-    }
-  }
-  const counted = [...fields].map((name): Column => {
-    const metric = metrics.get(name);
-    const unit = metric?.unit ?? "";
-    const whole = cells.every((cell) => Number.isInteger(cell[name] ?? 0));
-    const text = unit === "bytes" ? size : whole ? short : (value: number) => value.toPrecision(3);
-    return {
-      name,
-      title: words(name),
-      help: metric?.sentence ?? "",
-      value: (cell) => (typeof cell[name] === "number" ? (cell[name] as number) : null),
-      text,
-      better: metric?.less_is_better === true ? -1 : metric?.less_is_better === false ? 1 : 0,
-    };
-  });
-  const derived: Column[] = [
-    {
-      name: "saved",
-      title: "saved",
-      help: "The share of the cycles of 4k that the policy saves.",
-      value: (cell, baseline) => (baseline && !hasEnded(cell) ? saved(cell, baseline) : null),
-      text: percent,
-      better: 1,
-    },
-    {
-      name: "peak",
-      title: "peak memory",
-      help: "The peak of resident memory.",
-      value: (cell) => cell.peak_resident_pages * (cell.base_page_bytes ?? 4096),
-      text: size,
-      better: -1,
-    },
-    {
-      name: "added",
-      title: "added memory",
-      help: "The peak of resident memory less that of 4k.",
-      value: (cell, baseline) => (baseline ? addedBytes(cell, baseline) : null),
-      text: size,
-      better: -1,
-    },
-  ];
-  const all = [...derived, ...counted];
-  const first = FIRST.flatMap((name) => all.find((column) => column.name === name) ?? []);
-  return [
-    ...first,
-    ...all.filter((column) => !first.includes(column) && column.name !== "peak_resident_pages"),
-  ];
-}
-
-/** True if memory was used up before the end of the trace: counts are of a part of it alone. */
-function hasEnded(cell: Cell): boolean {
-  return cell.out_of_memory_after !== undefined;
-}
+import { columnsOf, fileColumns, FIRST, hasEnded, sortKey } from "./columns";
+import type { Column, Value } from "./columns";
 
 /** What a policy does: `pop-64` and `pop(64)` have the summary of `pop`. */
 function summary(policy: string, summaries: Map<string, string>): string | undefined {
@@ -111,7 +28,7 @@ export function matrixFigure(
   summaries: Map<string, string>,
 ): HTMLElement {
   const metrics = new Map(known.map((metric) => [metric.name, metric]));
-  const all = columns(cells, metrics);
+  const all = columnsOf(cells, metrics);
   const machines = distinct(cells, "machine");
   const baseline = (machine: string) => baselines.find((cell) => cell.machine === machine);
   // "m:NAME" is all figures on a machine, "f:NAME" one figure on all machines.
@@ -149,9 +66,13 @@ export function matrixFigure(
         cells.find((cell) => cell.policy === policy && cell.machine === machine),
     }));
   };
-  const value = (at: ReturnType<typeof view>[number], policy: string): number | null => {
+  const value = (at: ReturnType<typeof view>[number], policy: string): Value => {
     const cell = at.cell(policy);
     return cell ? at.column.value(cell, baseline(at.machine)) : null;
+  };
+  const number = (at: ReturnType<typeof view>[number], policy: string): number | null => {
+    const found = value(at, policy);
+    return typeof found === "number" ? found : null;
   };
   const isWhole = (at: ReturnType<typeof view>[number], policy: string): boolean => {
     const cell = at.cell(policy);
@@ -171,8 +92,12 @@ export function matrixFigure(
     if (sorted.column === "policy")
       return policies.sort((one, other) => sign * one.localeCompare(other));
     if (!by) return policies;
+    const key = new Map(policies.map((name) => [name, sortKey(by.column, value(by, name))]));
+    // Policies without the value are last, whatever the direction.
+    const missing = (name: string): number => Number(key.get(name) === Infinity);
     return policies.sort(
-      (one, other) => sign * ((value(by, one) ?? Infinity) - (value(by, other) ?? Infinity)),
+      (one, other) =>
+        missing(one) - missing(other) || sign * ((key.get(one) ?? 0) - (key.get(other) ?? 0)) || 0,
     );
   };
   const sortButton = (key: string, title: string, help: string, number: boolean): HTMLElement => {
@@ -201,6 +126,38 @@ export function matrixFigure(
       ),
     );
   };
+  const cell = (at: ReturnType<typeof view>[number], policy: string, policies: string[]) => {
+    const { column } = at;
+    const found = value(at, policy);
+    const record = at.cell(policy);
+    const text = typeof found === "number" ? column.text(found, record as Cell) : (found ?? "–");
+    // A policy that ended early is compared with no other.
+    const isCompared = isWhole(at, policy);
+    const values = policies.filter((other) => isWhole(at, other)).map((other) => number(at, other));
+    const present = values.filter((other): other is number => other !== null);
+    const best =
+      column.better !== 0 &&
+      isCompared &&
+      new Set(present).size > 1 &&
+      found === (column.better < 0 ? Math.min(...present) : Math.max(...present));
+    const bar = isCompared && !column.plain ? share(number(at, policy), values) : 0;
+    const range = record && column.range?.(record);
+    const exact = typeof found === "number" && Number.isInteger(found) ? grouped(found) : found;
+    return h(
+      "td",
+      {
+        class: best ? "number is-best" : "number",
+        style: `--share:${bar.toFixed(4)}`,
+        "data-machine": at.machine,
+        "data-metric": column.name,
+        "data-value": found,
+        "data-low": range?.low,
+        "data-high": range?.high,
+        title: range ? `${range.low} to ${range.high}, in the middle ${range.middle}` : exact,
+      },
+      text,
+    );
+  };
   const render = (): void => {
     const columns = view();
     const policies = order(columns);
@@ -219,35 +176,7 @@ export function matrixFigure(
           ) && h("span", { class: "tag choice-tag" }, "the choice"),
           ended(columns, policy),
         ),
-        columns.map((at) => {
-          const number = value(at, policy);
-          // A policy that ended early is compared with no other.
-          const whole = policies.filter((other) => isWhole(at, other));
-          const values = whole.map((other) => value(at, other));
-          const present = values.filter((other): other is number => other !== null);
-          const best =
-            at.column.better !== 0 &&
-            isWhole(at, policy) &&
-            new Set(present).size > 1 &&
-            number === (at.column.better < 0 ? Math.min(...present) : Math.max(...present));
-          return h(
-            "td",
-            {
-              class: best ? "number is-best" : "number",
-              style: `--share:${(isWhole(at, policy) ? share(number, values) : 0).toFixed(4)}`,
-              "data-machine": at.machine,
-              "data-metric": at.column.name,
-              "data-value": number,
-              title:
-                number === null
-                  ? undefined
-                  : Number.isInteger(number)
-                    ? grouped(number)
-                    : String(number),
-            },
-            number === null ? "–" : at.column.text(number),
-          );
-        }),
+        columns.map((at) => cell(at, policy, policies)),
       ),
     );
     const heads = columns.map((at) => sortButton(at.key, at.title, at.column.help, true));
@@ -291,19 +220,20 @@ export function matrixFigure(
     },
   });
   render();
+  const fields = all.flatMap(fileColumns);
   const rows = (): Rows => [
-    ["policy", "machine", ...all.map((column) => column.name)],
+    ["policy", "machine", ...fields.map(({ name }) => name)],
     ...cells.map((cell) => [
       cell.policy,
       cell.machine,
-      ...all.map((column) => column.value(cell, baseline(cell.machine))),
+      ...fields.map((field) => field.value(cell, baseline(cell.machine))),
     ]),
   ];
   return figure({
     name: "matrix",
     title: machines.length > 1 ? "Every policy on every machine" : "Every policy",
     lead: [
-      "Counts are exact. The head of a column sorts. ",
+      "Counts are exact, and run times are ranges. The head of a column sorts. ",
       "Its bars compare the rows, and the best is bold.",
     ],
     controls: [

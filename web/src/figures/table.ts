@@ -1,7 +1,6 @@
 // A table of records that the reader sorts.
 
 import { h } from "../dom";
-import { tableSvg } from "./tablesvg";
 import { figure, type FigureParts, type Rows } from "../figure";
 
 /** A column of a table: the value of a row, and its text. */
@@ -120,21 +119,5 @@ export function tableFigure<Row>(
     ...all.map((row) => columns.map((column) => column.value(row))),
   ];
   const left = all.length > most ? `The CSV file has all ${all.length} rows.` : undefined;
-  const drawn = (): string => {
-    const heads = columns.map((column) => ({ text: column.title, number: isNumber(column) }));
-    const lines = order()
-      .slice(0, most)
-      .map((row) =>
-        columns.map((column) => {
-          const value = column.value(row);
-          const isFigure = typeof value === "number";
-          const text = isFigure && column.text ? column.text(value) : String(value ?? "–");
-          return { text, number: isNumber(column) };
-        }),
-      );
-    const style = getComputedStyle(document.body);
-    const colours = { text: style.color, paper: style.backgroundColor };
-    return tableSvg(parts.title, [heads, ...lines], colours);
-  };
-  return figure({ ...parts, note: parts.note ?? left, body, rows, drawn }).element;
+  return figure({ ...parts, note: parts.note ?? left, body, rows }).element;
 }

@@ -1,6 +1,6 @@
 // The page of `advise`: the ranges of memory that are worth huge pages.
 
-import { tiles } from "../answer";
+import { runTimeOf, tiles, type Tile } from "../answer";
 import { answered } from "../answered";
 import { h } from "../dom";
 import { barsFigure } from "../figures/bars";
@@ -10,7 +10,14 @@ import { tableFigure } from "../figures/table";
 import { grouped, percent, short, size } from "../format";
 import { lostCycles } from "../gain";
 import { provenanceSection } from "../provenance";
-import type { AddressMap, AnyRecord, Cell, Provenance, TraceSummary } from "../records";
+import type {
+  AddressMap,
+  Advice,
+  AnyRecord,
+  Cell,
+  Provenance,
+  TraceSummary,
+} from "../records";
 import { assignColours } from "../state";
 import { address } from "../spacetime";
 
@@ -44,7 +51,7 @@ interface Site extends Frame {
   cycles_gained: number;
 }
 
-interface Advice extends AnyRecord {
+interface RangeAdvice extends AnyRecord {
   trace: TraceSummary;
   policy: string;
   machine: string;
@@ -52,6 +59,7 @@ interface Advice extends AnyRecord {
   ranges: Range[];
   ranges_left_out: number;
   sites?: Site[];
+  advice: Advice;
   results: Cell[];
   maps?: AddressMap[];
   damage: string | null;
@@ -79,13 +87,13 @@ function siteName({ function: name, file, line, allocator }: Site): string {
 }
 
 export function adviseView(record: AnyRecord, _: unknown, records: AnyRecord[]): Node[] {
-  const advice = record as Advice;
+  const advice = record as RangeAdvice;
   const { ranges, results, trace } = advice;
   assignColours(results.map(({ policy }) => policy));
   const [without, whole] = results;
-  const items = [
-    { name: "accesses", value: short(trace.accesses), exact: grouped(trace.accesses) },
-    { name: "ranges", value: grouped(ranges.length + advice.ranges_left_out) },
+  const items: Tile[] = [
+    { name: "accesses", value: trace.accesses, text: short },
+    { name: "ranges", value: ranges.length + advice.ranges_left_out },
   ];
   if (without && whole) {
     const gained = lostCycles(without) - lostCycles(whole);
@@ -93,16 +101,16 @@ export function adviseView(record: AnyRecord, _: unknown, records: AnyRecord[]):
     items.push(
       {
         name: "walk cycles with 4k",
-        value: short(without.walk_cycles),
-        exact: grouped(without.walk_cycles),
+        value: without.walk_cycles,
+        text: short,
       },
       {
         name: "with all ranges",
-        value: short(whole.walk_cycles),
-        exact: grouped(whole.walk_cycles),
+        value: whole.walk_cycles,
+        text: short,
       },
-      { name: "walk cycles saved", value: percent(share) },
-      { name: "cycles gained, with faults", value: short(gained), exact: grouped(gained) },
+      { name: "walk cycles saved", value: share, text: percent },
+      { name: "cycles gained, with faults", value: gained, text: short },
     );
   }
   const table = tableFigure(
@@ -206,7 +214,7 @@ export function adviseView(record: AnyRecord, _: unknown, records: AnyRecord[]):
     ...mapFigures(maps),
   ].filter((node): node is HTMLElement => node instanceof Node);
   return [
-    answered(records, "Advice"),
+    answered(records, "Advice", runTimeOf(advice.advice.run_time, whole?.run_time)),
     tiles(items),
     h("div", { class: "figures" }, figures),
     provenanceSection({

@@ -8,6 +8,7 @@ import { tableFigure } from "../figures/table";
 import { grouped, percent, size } from "../format";
 import { provenanceSection } from "../provenance";
 import type { AnyRecord, Provenance } from "../records";
+import { median } from "../results";
 
 interface RunFigures {
   elapsed_seconds: number;
@@ -136,12 +137,8 @@ export function baselineView(record: AnyRecord, _: unknown, records: AnyRecord[]
       },
     ],
   );
-  const middle = (runs: RunFigures[]): number => {
-    const times = runs.map((run) => run.user_seconds).sort((one, other) => one - other);
-    const half = Math.floor(times.length / 2);
-    const [low, high] = [times[half - 1] ?? 0, times[half] ?? 0];
-    return times.length % 2 === 1 ? high : (low + high) / 2;
-  };
+  const middle = (runs: RunFigures[]): number =>
+    median(runs.map((run) => run.user_seconds)) ?? 0;
   const base = middle(report.base_pages);
   const change = (share: number): string =>
     share < 0 ? `${percent(-share)} more` : `${percent(share)} less`;
@@ -150,7 +147,8 @@ export function baselineView(record: AnyRecord, _: unknown, records: AnyRecord[]
     tiles(
       ways.map(([name, runs]) => ({
         name: `user time, ${name}`,
-        value: seconds(middle(runs)),
+        value: middle(runs),
+        text: seconds,
         note:
           runs === report.base_pages || base === 0
             ? undefined

@@ -1,6 +1,6 @@
 // The page of `compare`.
 
-import { answerSection, tiles, type Answer, type SuggestedCommand } from "../answer";
+import { answerSection, runTimeOf, tiles, type Answer, type Tile } from "../answer";
 import { h } from "../dom";
 import { curvesFigure } from "../figures/curves";
 import { frontierFigure } from "../figures/frontier";
@@ -9,15 +9,15 @@ import { mapFigures } from "../figures/map";
 import { matrixFigure } from "../figures/matrix";
 import { memoryFigure } from "../figures/memory";
 import { refusalsFigure } from "../figures/refusals";
-import { counted, grouped, percent, short, size } from "../format";
+import { counted, percent, short, size } from "../format";
 import { addedBytes, BASELINE, cyclesName, distinct, lostCycles, onMachine, saved } from "../gain";
 import { provenanceSection } from "../provenance";
-import type { Advice, AnyRecord, Cell, Comparison, Metric, RunTime } from "../records";
+import type { AnyRecord, Cell, Comparison, Metric } from "../records";
 import { assignColours } from "../state";
 
 /** What the page knows beside the comparison. */
 export interface Beside {
-  /** Results of policies that nobody asked for, which others are compared with. */
+  /** Results of policies that the request does not name. Others are compared with them. */
   references: Cell[];
   metrics: Metric[];
   summaries: Map<string, string>;
@@ -31,49 +31,46 @@ const LIMITS = [
   "Memory accesses made by the kernel are not counted.",
 ];
 
-/** The class of a gain as a badge. A sentence beside it says more. */
-function runTimeBadge(runTime: RunTime | null | undefined, hasSentence: boolean): Answer["badge"] {
-  if (!runTime || typeof runTime !== "object") return undefined;
-  const words = {
-    none: "no gain in run time",
-    some: "some gain in run time",
-    large: "a large gain in run time",
-  };
-  const basis = runTime.basis === "measured" ? "measured" : "estimated from a table";
-  const range = `${runTime.ratio_low.toFixed(2)} to ${runTime.ratio_high.toFixed(2)} times`;
-  const text = hasSentence ? words[runTime.class] : `${words[runTime.class]}: ${range}, ${basis}`;
-  return { text, kind: runTime.class };
+/** Answers that follow the first: those for other machines, or for other traces. */
+function furtherAnswers(
+  title: string,
+  answers: { about: string; sentence: string; runTime?: string | null }[],
+): Node[] {
+  if (answers.length === 0) return [];
+  const lines = answers.map(({ about, sentence, runTime }) => [
+    h("dt", {}, about),
+    h("dd", {}, sentence, runTime ? ` ${runTime}` : ""),
+  ]);
+  return [
+    h(
+      "details",
+      { class: "others", open: answers.length <= 2 },
+      h("summary", {}, title),
+      h("dl", {}, lines),
+    ),
+  ];
 }
 
-function commandsOf(advice: Advice | undefined, comparison: Comparison): SuggestedCommand[] {
-  const given = advice?.commands;
-  if (Array.isArray(given) && given.length > 0) return given as SuggestedCommand[];
-  const trace = comparison.trace.path;
-  const commands: SuggestedCommand[] = [];
-  if (advice && advice.policy !== BASELINE) {
-    commands.push({
-      purpose: `Run your program with ${advice.policy}`,
-      command: `broadleaf run --policy '${advice.policy}' -- COMMAND`,
-    });
-  }
-  if (trace.endsWith(".bl")) {
-    commands.push({
-      purpose: "Find the memory that is worth huge pages",
-      command: `broadleaf advise ${trace}`,
-    });
-  }
-  return commands;
-}
-
-function answerOf(comparison: Comparison): Answer {
+/** The answer of a comparison, with its commands. `others` are comparisons of other traces. */
+function answerOf(comparison: Comparison, others: Comparison[]): Answer {
   const { advice, results, trace } = comparison;
   const machines = distinct(results, "machine");
-  const first = advice[0];
-  const cell = results.find(
-    (one) => one.policy === first?.policy && one.machine === first?.machine,
-  );
-  const others = advice.slice(1);
+  const [first, ...further] = advice;
   const about = `${trace.path || "a trace"} on ${first?.machine ?? machines.join(", ")}`;
+  const traces = others.flatMap(({ advice: [first], trace }) =>
+    first ? [{ about: trace.path, sentence: first.sentence, runTime: first.run_time }] : [],
+  );
+  const more = [
+    ...furtherAnswers(
+      "The answer on the other machines",
+      further.map(({ machine, sentence, run_time: runTime }) => ({
+        about: machine,
+        sentence,
+        runTime,
+      })),
+    ),
+    ...furtherAnswers("The answer for the other traces", traces),
+  ];
   if (!first) {
     const policies = distinct(results, "policy");
     return {
@@ -81,35 +78,19 @@ function answerOf(comparison: Comparison): Answer {
       sentences:
         `${policies.length === 1 ? "1 policy" : `${policies.length} policies`} ` +
         `on ${counted(machines.length, "machine")}, compared.`,
-      commands: commandsOf(undefined, comparison),
+      commands: [],
+      more,
     };
   }
-  const sentence = typeof first.run_time === "string" ? first.run_time : undefined;
+  const cell = results.find(
+    (one) => one.policy === first.policy && one.machine === first.machine,
+  );
   return {
     about,
     sentences: first.sentence,
-    // The badge has the class already.
-    runTime: sentence?.replace(/^Run time: [^.]*\. /, ""),
-    badge: runTimeBadge(cell?.run_time, sentence !== undefined),
-    commands: commandsOf(first, comparison),
-    more:
-      others.length > 0
-        ? [
-            h(
-              "details",
-              { class: "others", open: others.length <= 2 },
-              h("summary", {}, "The answer on the other machines"),
-              h(
-                "dl",
-                {},
-                others.map(({ machine, sentence }) => [
-                  h("dt", {}, machine),
-                  h("dd", {}, sentence),
-                ]),
-              ),
-            ),
-          ]
-        : [],
+    ...runTimeOf(first.run_time, cell?.run_time),
+    commands: first.commands ?? [],
+    more,
   };
 }
 
@@ -117,35 +98,39 @@ function tilesOf(comparison: Comparison, baseline: Cell | undefined): HTMLElemen
   const { trace, results, advice } = comparison;
   const chosen = advice[0]?.policy;
   const cell = results.find((one) => one.policy === chosen && one.machine === baseline?.machine);
-  const items = [
-    { name: "accesses", value: short(trace.accesses), exact: grouped(trace.accesses) },
-    {
-      name: "memory touched",
-      value: size(trace.pages * 4096),
-      exact: `${grouped(trace.pages)} pages`,
-    },
+  const items: Tile[] = [
+    { name: "accesses", value: trace.accesses, text: short },
+    { name: "memory touched", value: trace.pages * 4096, text: size },
   ];
   if (!baseline) return tiles(items);
   const cycles = lostCycles(baseline);
-  items.push({
-    name: `${cyclesName(baseline)} with 4k`,
-    value: short(cycles),
-    exact: grouped(cycles),
-  });
+  items.push({ name: `${cyclesName(baseline)} with 4k`, value: cycles, text: short });
   if (cell && cell.policy !== BASELINE) {
     const added = addedBytes(cell, baseline);
     const rest = lostCycles(cell);
     items.push(
-      { name: `with ${cell.policy}`, value: short(rest), exact: grouped(rest) },
-      { name: "saved", value: percent(saved(cell, baseline)), exact: grouped(cycles - rest) },
-      { name: "added memory", value: size(added), exact: `${grouped(added)} bytes` },
+      { name: `with ${cell.policy}`, value: rest, text: short },
+      { name: "saved", value: saved(cell, baseline), text: percent },
+      { name: "added memory", value: added, text: size },
     );
   }
   return tiles(items);
 }
 
-export function compareView(record: AnyRecord, beside: Beside): Node[] {
-  const comparison = record as unknown as Comparison;
+/** The parts of the page of a comparison. */
+export interface ComparisonParts {
+  /** The answer and the key figures. */
+  head: Node[];
+  figures: Node[];
+  origins: Node;
+}
+
+/** The page of a comparison. `others` are the comparisons of other traces beside it. */
+export function comparisonParts(
+  comparison: Comparison,
+  beside: Beside,
+  others: Comparison[] = [],
+): ComparisonParts {
   const { results, advice } = comparison;
   assignColours(distinct(results, "policy"));
   const machines = distinct(results, "machine");
@@ -168,14 +153,14 @@ export function compareView(record: AnyRecord, beside: Beside): Node[] {
       "How often a policy was asked about a block and left it as it was, by reason.",
     ),
   ];
-  return [
-    answerSection(answerOf(comparison)),
-    tilesOf(comparison, usable[0]),
-    h(
-      "div",
-      { class: "figures" },
-      figures.filter((figure): figure is Node => figure instanceof Node),
-    ),
-    provenanceSection({ ...comparison, limits: LIMITS }),
-  ];
+  return {
+    head: [answerSection(answerOf(comparison, others)), tilesOf(comparison, usable[0])],
+    figures: figures.filter((figure): figure is Node => figure instanceof Node),
+    origins: provenanceSection({ ...comparison, limits: LIMITS }),
+  };
+}
+
+export function compareView(record: AnyRecord, beside: Beside): Node[] {
+  const { head, figures, origins } = comparisonParts(record as unknown as Comparison, beside);
+  return [...head, h("div", { class: "figures" }, figures), origins];
 }

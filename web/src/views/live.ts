@@ -1,6 +1,6 @@
 // The pages of live processes: `report`, `run` and `attach`.
 
-import { tiles } from "../answer";
+import { tiles, type Tile } from "../answer";
 import { answered } from "../answered";
 import { h } from "../dom";
 import { barsFigure } from "../figures/bars";
@@ -270,28 +270,33 @@ function processTable(processes: Process[]): HTMLElement | null {
   );
 }
 
+const seconds =
+  (digits: number) =>
+  (value: number): string =>
+    `${value.toFixed(digits)} s`;
+
 export function liveView(record: AnyRecord, _: unknown, records: AnyRecord[]): Node[] {
   const report = record as LiveReport;
   const { processes } = report;
   const sum = (field: "rss_bytes" | "huge_bytes"): number =>
     processes.reduce((all, process) => all + process[field], 0);
-  const items = [
-    { name: processes.length === 1 ? "process" : "processes", value: grouped(processes.length) },
-    { name: "resident memory", value: size(sum("rss_bytes")), exact: grouped(sum("rss_bytes")) },
-    { name: "in huge pages", value: size(sum("huge_bytes")), exact: grouped(sum("huge_bytes")) },
+  const items: Tile[] = [
+    { name: processes.length === 1 ? "process" : "processes", value: processes.length },
+    { name: "resident memory", value: sum("rss_bytes"), text: size },
+    { name: "in huge pages", value: sum("huge_bytes"), text: size },
   ];
   const governed = report.policy !== undefined;
   if (governed) {
     items.splice(
       0,
       items.length,
-      { name: "promoted", value: grouped(report.promotions ?? 0) },
-      { name: "demoted", value: grouped(report.demotions ?? 0) },
-      { name: "demoted by the program", value: grouped(report.broken_by_programs ?? 0) },
-      { name: "in huge pages at most", value: size(report.huge_bytes_peak ?? 0) },
-      { name: "memory added at most", value: size(report.added_bytes_peak ?? 0) },
-      { name: "governor", value: `${(report.governor_cpu_seconds ?? 0).toFixed(3)} s` },
-      { name: "elapsed", value: `${(report.elapsed_seconds ?? 0).toFixed(2)} s` },
+      { name: "promoted", value: report.promotions ?? 0 },
+      { name: "demoted", value: report.demotions ?? 0 },
+      { name: "demoted by the program", value: report.broken_by_programs ?? 0 },
+      { name: "in huge pages at most", value: report.huge_bytes_peak ?? 0, text: size },
+      { name: "memory added at most", value: report.added_bytes_peak ?? 0, text: size },
+      { name: "governor", value: report.governor_cpu_seconds ?? 0, text: seconds(3) },
+      { name: "elapsed", value: report.elapsed_seconds ?? 0, text: seconds(2) },
     );
   }
   const refused = governed

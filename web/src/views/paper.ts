@@ -107,10 +107,10 @@ export function paperView(record: AnyRecord, _: unknown, records: AnyRecord[]): 
   return [
     answered(records, "A repeated paper"),
     tiles([
-      { name: "claims", value: grouped(paper.claims) },
-      { name: "agree", value: grouped(paper.agreeing) },
-      { name: "not shown", value: grouped(paper.not_shown) },
-      { name: "tables", value: grouped(paper.tables.length) },
+      { name: "claims", value: paper.claims },
+      { name: "agree", value: paper.agreeing },
+      { name: "not shown", value: paper.not_shown },
+      { name: "tables", value: paper.tables.length },
       { name: "scale", value: paper.scale },
     ]),
     h("div", { class: "figures" }, claims(paper), tables),

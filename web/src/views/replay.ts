@@ -125,10 +125,10 @@ export function replayView(record: AnyRecord, _: unknown, records: AnyRecord[]):
   return [
     answered(records, "A replayed journal"),
     tiles([
-      { name: "ticks", value: grouped(replayed.ticks) },
-      { name: "seconds", value: replayed.elapsed_seconds.toFixed(1) },
+      { name: "ticks", value: replayed.ticks },
+      { name: "seconds", value: replayed.elapsed_seconds, text: (value) => value.toFixed(1) },
       { name: "decisions", value: replayed.reproduced ? "the same again" : "not the same" },
-      { name: "policies", value: grouped(rows.length) },
+      { name: "policies", value: rows.length },
     ]),
     h(
       "div",

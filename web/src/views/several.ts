@@ -3,7 +3,7 @@
 import { choice, h } from "../dom";
 import { tableFigure } from "../figures/table";
 import { kind, type AnyRecord, type Comparison } from "../records";
-import { compareView, type Beside } from "./compare";
+import { comparisonParts, type Beside } from "./compare";
 
 /** The means of a policy's ratios to `4k`, on one machine: a row of `broadleaf.comparisons/1`. */
 interface Mean {
@@ -69,19 +69,26 @@ function meansFigure(means: Mean[], traces: number): HTMLElement {
   );
 }
 
-/** The page of several traces. */
+/** The page of several traces: the answer and the figures of one, and the means over all. */
 export function severalView(record: AnyRecord, beside: Beside, records: AnyRecord[]): Node[] {
   const { comparisons, means } = record as Several;
   // References are in the order of the traces.
   const references = records.filter((one) => kind(one) === "references");
-  const shown = h("div", { class: "trace", "aria-live": "polite" });
+  const overAll = meansFigure(means, comparisons.length);
+  const head = h("div", { "aria-live": "polite" });
+  const figures = h("div", { class: "figures" });
+  const origins = h("div", {});
   const show = (place: number): void => {
     const comparison = comparisons[place];
     if (!comparison) return;
     const own = (references[place]?.["results"] ?? []) as Beside["references"];
-    shown.replaceChildren(
-      ...compareView(comparison as unknown as AnyRecord, { ...beside, references: own }),
-    );
+    const others = comparisons.filter((other) => other !== comparison);
+    const parts = comparisonParts(comparison, { ...beside, references: own }, others);
+    head.replaceChildren(...parts.head);
+    // The difference, which is added later, stays the last figure.
+    const difference = figures.querySelector("#difference") ?? "";
+    figures.replaceChildren(overAll, ...parts.figures, difference);
+    origins.replaceChildren(parts.origins);
   };
   show(0);
   const options = comparisons.map(({ trace }, place) => ({
@@ -91,14 +98,11 @@ export function severalView(record: AnyRecord, beside: Beside, records: AnyRecor
   return [
     h(
       "div",
-      { class: "figures" },
-      meansFigure(means, comparisons.length),
-    ),
-    h(
-      "div",
-      { class: "controls" },
+      { class: "controls trace" },
       choice("Trace", options, "0", (value) => show(Number(value))),
     ),
-    shown,
+    head,
+    figures,
+    origins,
   ];
 }

@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
+use crate::support::live::{Python, can_attach, can_govern, is_installed};
 use crate::support::{file, folder, golden, lackey, refused, run, stderr, succeeded};
 
 /// The folder of the page's sources.
@@ -203,28 +204,80 @@ fn pages(folder: &Path) {
     );
     // Pages of commands that print no JSON to a file.
     let html = |name: &str| folder.join(format!("{name}.html"));
-    let (live, paper) = (html("report"), html("paper"));
-    let pid = std::process::id().to_string();
-    let report = run(&["report", &pid, "--format", "json", "--html", text(&live)]);
-    fs::write(folder.join("report.json"), succeeded(&report)).expect("JSON is written");
+    let paper = html("paper");
     let experiments = ["paper", "navarro2002", "--tiny", "--html", text(&paper)];
     succeeded(&run(&experiments));
+    let pid = std::process::id().to_string();
+    let report = html("report");
+    let report = run(&["report", &pid, "--format", "json", "--html", text(&report)]);
+    fs::write(folder.join("report.json"), succeeded(&report)).expect("JSON is written");
     let journal = folder.join("run.journal");
-    let governed = ["run", "--dry-run", "--journal", text(&journal), "--html"];
-    let program = [
-        "--format",
-        "json",
-        "-o",
-        text(&folder.join("run.json")),
-        "--",
-        "true",
-    ]
-    .map(str::to_owned);
-    let program = program.each_ref().map(String::as_str);
-    succeeded(&run(
-        &[&governed[..], &[text(&html("run"))], &program].concat()
-    ));
+    let dry_run = ["run", "--dry-run", "--journal", text(&journal)];
+    let perl = is_installed("perl");
+    let program: &[&str] = if perl {
+        &["perl", "-e", PROGRAM]
+    } else {
+        &["true"]
+    };
+    governed("run", folder, &dry_run, program);
     page("replay", &["replay", text(&journal)]);
+    live_pages(folder);
+    if can_govern() && perl {
+        governed("baseline", folder, &["run", "--baseline", "1"], program);
+        let trace = folder.join("measured.bl");
+        let record = ["record", "--measure", "1", "-o", text(&trace)];
+        let output = run(&[&record[..], &["--"], program].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        page(
+            "compare-measured",
+            &["compare", text(&trace), "--policy", policies],
+        );
+    }
+}
+
+/// A program of some megabytes, which it reads in an order that TLBs miss.
+const PROGRAM: &str =
+    "$s = 'x' x 12e6; for (1 .. 3e4) { $n += ord substr $s, $_ * 40507 % 12e6, 1 }";
+
+/// A process that uses a quarter of its memory until its end.
+const USED: &str = "memory = bytearray(32 << 20)
+for page in range(0, len(memory), 4096): memory[page] = 1
+print('touched', flush=True)
+while True:
+    for page in range(0, len(memory) // 4, 4096): memory[page] ^= 1
+";
+
+/// Writes the page of a program under a governor, and its JSON.
+fn governed(name: &str, folder: &Path, command: &[&str], program: &[&str]) {
+    let [html, json] = ["html", "json"].map(|form| folder.join(format!("{name}.{form}")));
+    let files = ["--format", "json", "-o", text(&json), "--html", text(&html)];
+    succeeded(&run(&[command, &files, &["--"], program].concat()));
+}
+
+/// Writes the pages of a process that runs: its heat, and a governor that attaches to it. Either is
+/// left out where this user's rights or the kernel do not allow it.
+fn live_pages(folder: &Path) {
+    if !is_installed("python3") {
+        return;
+    }
+    let process = Python::start(USED);
+    let pid = process.child.id().to_string();
+    let [html, json] = ["html", "json"].map(|form| folder.join(format!("heat.{form}")));
+    let heat = ["report", &pid, "--heat", "0.2", "--format", "json"];
+    let output = run(&[&heat[..], &["--html", text(&html)]].concat());
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    if printed["processes"][0]["heat"].is_object() {
+        fs::write(json, succeeded(&output)).expect("JSON is written");
+    } else {
+        eprintln!("skipped: there is no page of heat: {}", stderr(&output));
+        let _ = fs::remove_file(html);
+    }
+    if can_attach() {
+        let [html, json] = ["html", "json"].map(|form| folder.join(format!("attach.{form}")));
+        let files = ["--format", "json", "-o", text(&json), "--html", text(&html)];
+        let attach = ["attach", &pid, "--for", "0.6"];
+        succeeded(&run(&[&attach[..], &files].concat()));
+    }
 }
 
 #[test]
