@@ -265,7 +265,7 @@ def plan_sweep(
     folder: str | PathLike[str],
     *,
     progress: Any | None,
-) -> tuple[str, int, int, list[tuple[str, str, Path, int]], list[tuple[str, str]]]:
+) -> tuple[str, int, int, list[tuple[str, str, Path, int, int]], list[tuple[str, str]]]:
     """Plans an experiment: records its programs, and leaves out the cells that ``folder`` has."""
 
 def record(
