@@ -29,6 +29,8 @@ _TOPIC = "broadleaf-sweeps"
 """The topic of all messages. The plugin of the scheduler has the same name."""
 _SWEEPS: dict[str, DaskSweep] = {}
 """The sweeps of this process whose progress is shown, by identifier."""
+_SWEEPS_LOCK = threading.Lock()
+"""Held while a sweep comes or goes, with the subscription of its client."""
 
 _log = logging.getLogger("broadleaf")
 
@@ -179,6 +181,7 @@ class DaskSweep:
         self._accesses: dict[int, int] = {}
         self._ended: set[int] = set()
         self._shown = -1
+        self._client = ""
 
     def run(self, client: Any) -> None:
         """Submits all tasks, and writes the results of each as it ends."""
@@ -193,17 +196,32 @@ class DaskSweep:
             finished=self.finished,
             total=self._total() or 0,
         )
-        if self.show is not None:
-            _SWEEPS[self.name] = self
-            client.subscribe_topic(_TOPIC, _heard)
+        self._listen(client)
         state = "stopped"
         try:
             self._run(client, messages)
             state = "finished, but for the failed traces" if self.failed else "finished"
         finally:
-            _SWEEPS.pop(self.name, None)
+            self._listen_no_more(client)
             messages.send(kind="ended", state=state)
             messages.flush()
+
+    def _listen(self, client: Any) -> None:
+        if self.show is None:
+            return
+        self._client = client.id
+        with _SWEEPS_LOCK:
+            _SWEEPS[self.name] = self
+            client.subscribe_topic(_TOPIC, _heard)
+
+    def _listen_no_more(self, client: Any) -> None:
+        with _SWEEPS_LOCK:
+            ended = _SWEEPS.pop(self.name, None)
+            others = any(sweep._client == client.id for sweep in _SWEEPS.values())
+            if ended is not None and not others:
+                # A client that lost its scheduler cannot.
+                with suppress(Exception):
+                    client.unsubscribe_topic(_TOPIC)
 
     def _run(self, client: Any, messages: _Messages) -> None:
         from distributed import as_completed

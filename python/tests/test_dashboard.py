@@ -86,6 +86,14 @@ def test_the_dashboard_and_the_bar_move_within_a_task(tmp_path: Path, local: dis
     again, before = sweeps(local)
     assert before == state
     assert (again["state"], again["cells_known_before"], again["cells_done"]) == ("finished", 4, 4)
+    # No message comes to a client without a sweep.
+    assert not _dask._SWEEPS
+    cluster: Any = local.cluster
+    topic: Any = cluster.scheduler._broker._topics[NAME]
+    deadline = time.monotonic() + 20
+    while topic.subscribers and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not topic.subscribers
     # The other pages of the dashboard link to it.
     assert 'href="broadleaf"' in got(local, "status")
 

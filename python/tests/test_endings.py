@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,6 +49,8 @@ def test_a_full_disk_loses_at_most_the_tasks_in_flight(tmp_path: Path) -> None:
     full, kept = tmp_path / "full", tmp_path / "kept"
     full.mkdir()
     kept.mkdir()
+    if shutil.which("unshare") is None:
+        pytest.skip("there is no command unshare")
     # One page of memory is missing for the last file.
     words: list[Any] = [FULL, "sh", sum(sizes) - 4096, full, sys.executable, DASK, file, kept]
     done = subprocess.run(
