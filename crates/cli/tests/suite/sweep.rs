@@ -1,4 +1,5 @@
 //! `sweep`, `explain` of an experiment, and `results`.
+#![allow(clippy::disallowed_macros, reason = "a test says why it is skipped")]
 
 use std::fs;
 use std::path::Path;
