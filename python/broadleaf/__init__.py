@@ -6,6 +6,7 @@
 """
 
 from ._broadleaf import Table, Trace, TraceStream, View, build, listen
+from ._display import Report
 from ._errors import BroadleafError, InvalidInput, WorkFailed
 from ._functions import (
     MachineLike,
@@ -14,19 +15,17 @@ from ._functions import (
     advise,
     compare,
     curve,
-    info,
     metrics,
     names,
-    open_trace,
-    write_trace,
 )
 from ._memory import Memory
 from ._parts import Mapped, PageTable, Read, ReplacementRule
 from ._policy import Policy
 from ._programs import record, validate
 from ._progress import Progress, ProgressFunction
-from ._results import Advice, Comparison, Info, Recording, Report, Validation
+from ._results import Advice, Comparison, Info, Recording, Validation
 from ._sweep import SweepOutcome, SweepResults, results, sweep
+from ._traces import info, open_trace, write_trace
 
 __version__: str = build()[0]
 

@@ -88,10 +88,13 @@ class Trace:
         """The recorded command; empty if there is none."""
     def content_hash(self, /, progress: Any | None = None) -> str:
         """The hash of the visits and the events, in order. Copies of a trace in other versions of the
-        format, or with other chunks, have the same content.
+        format, or with other chunks, have the same content. ``progress`` is a function that receives
+        the progress.
         """
     def events(self, /, batch_size: int = 65536) -> TraceStream:
-        """The events: one row for each change of an address space, with the visits before it."""
+        """The events: one row for each change of an address space, with the visits before it. A batch
+        has ``batch_size`` rows.
+        """
     @property
     def grain(self, /) -> str:
         """The unit of visits: ``page`` (4096 bytes) or ``line`` (64 bytes)."""
@@ -102,7 +105,7 @@ class Trace:
     def path(self, /) -> Path:
         """The path of the file."""
     def visits(self, /, batch_size: int = 65536) -> TraceStream:
-        """The visits: one row for each run of references to one unit."""
+        """The visits: one row for each run of references to one unit, in batches of ``batch_size`` rows."""
 
 @final
 class TraceStream:
@@ -265,7 +268,7 @@ def plan_sweep(
     folder: str | PathLike[str],
     *,
     progress: Any | None,
-) -> tuple[str, int, int, list[tuple[str, str, Path, int]], list[tuple[str, str]]]:
+) -> tuple[str, int, int, list[tuple[str, str, Path, int, int]], list[tuple[str, str]]]:
     """Plans an experiment: records its programs, and leaves out the cells that ``folder`` has."""
 
 def record(
@@ -300,7 +303,9 @@ def run_sweep_task(
     use_cache: bool,
     progress: Any | None,
 ) -> tuple[str, bytes]:
-    """Runs a task, on any machine. Returns the name and the bytes of its file of results."""
+    """Runs a task, on any machine. Returns the name and the bytes of its file of results. ``progress``
+    receives the accesses of all replays together.
+    """
 
 def sweep_local(
     file: str | PathLike[str],

@@ -1,19 +1,17 @@
-"""The functions of the package, over the extension."""
+"""Comparisons, curves, advice and catalogues, over the extension."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from . import _broadleaf
-from ._broadleaf import Table, Trace
+from ._broadleaf import Table
 from ._memory import Memory, costs_text, memory_fields
 from ._policy import Policy
 from ._progress import Progress, watched
-from ._results import Advice, Comparison, Info
+from ._results import Advice, Comparison
 
 TracePath = str | os.PathLike[str]
 """The path of a trace: a recording (``.bl``) or a text of Lackey."""
@@ -131,6 +129,23 @@ def curve(
 ) -> Table:
     """Miss-ratio curves: the misses of TLBs of many geometries, each for one page size, with exact LRU.
 
+    Parameters
+    ----------
+    trace
+        The trace.
+    policies
+        Names, expressions, and classes or objects with a method ``decide``.
+    machines
+        Names, files, patterns, grids and dicts.
+    threads
+        The number of threads; no result depends on it.
+    max_accesses
+        The most accesses to read; ``None`` derives a limit from the size of the trace.
+    cache
+        Use the cache folder of reduced traces and results.
+    progress
+        A function, or ``True`` for bars of tqdm, or ``False``. ``None`` shows bars in notebooks.
+
     Returns
     -------
     Table
@@ -173,6 +188,10 @@ def advise(
 
     Parameters
     ----------
+    trace
+        The trace, with the program's mappings.
+    machine
+        The machine whose walks are counted: a name, a file or a dict.
     policy
         The policy that chooses with the whole trace in view: ``offline``, with parameters.
     files
@@ -181,6 +200,22 @@ def advise(
         Event costs in cycles, as in :class:`Memory`.
     by
         The order of the ranges: ``"gain"`` (cycles), or ``"byte"`` (cycles for each byte of superpages).
+    threads
+        The number of threads; no result depends on it.
+    keep_going
+        Read a damaged trace up to the damage.
+    max_accesses
+        The most accesses to read; ``None`` derives a limit from the size of the trace.
+    cache
+        Use the cache folder of reduced traces and results.
+    progress
+        A function, or ``True`` for bars of tqdm, or ``False``. ``None`` shows bars in notebooks.
+
+    Returns
+    -------
+    Advice
+        One row for each range of addresses, the best first: its bounds, the walks, faults and cycles that superpages
+        spare, and the bytes that they add.
 
     Raises
     ------
@@ -204,110 +239,33 @@ def advise(
     return Advice(native)
 
 
-def info(
-    trace: TracePath,
-    *,
-    keep_going: bool = False,
-    max_accesses: int | None = None,
-    progress: Progress = None,
-) -> Info:
-    """Describes a trace: its header, and counts of its accesses, pages, events, mappings and processes.
-
-    Raises
-    ------
-    InvalidInput
-        If the trace is damaged, or has addresses that no processor translates.
-    """
-    with watched(progress) as show:
-        record, text = _broadleaf.info(
-            os.fspath(trace), keep_going=keep_going, max_accesses=max_accesses, progress=show
-        )
-    return Info(json.loads(record), text)
-
-
-def open_trace(trace: TracePath, *, keep_going: bool = False, max_accesses: int | None = None) -> Trace:
-    """Opens a trace, whose visits and events are tables.
-
-    ``visits()`` and ``events()`` are read while they are used, batch by batch: ``pyarrow.table(trace.visits())``,
-    ``polars.DataFrame(trace.events())``.
-
-    A row of visits is a run of references to one unit: ``unit`` (address divided by 4096, or by 64 at line grain),
-    ``loads``, ``stores``, ``loads_before_store``, ``instructions``, ``lead`` (1 or 2 if the visit begins with the
-    upper part of the last load or store of the visit before, else 0) and ``fetch``.
-
-    A row of events is a change: ``visit`` (the visits before it), ``event`` (its kind) and the fields of that kind,
-    such as ``start`` and ``bytes``. Other fields are null. ``command`` and ``frames`` are JSON text.
-
-    Raises
-    ------
-    InvalidInput
-        If the file is no trace.
-    """
-    return _broadleaf.open_trace(os.fspath(trace), keep_going=keep_going, max_accesses=max_accesses)
-
-
-def write_trace(
-    path: TracePath,
-    visits: Any,
-    events: Any = None,
-    *,
-    like: TracePath | Trace | None = None,
-    grain: str = "page",
-    instruction_counts: bool = False,
-    instruction_pages: bool = False,
-    children: bool = False,
-    command: Sequence[str] = (),
-    notes: Sequence[str] = (),
-    force: bool = False,
-    progress: Progress = None,
-) -> Path:
-    """Writes a trace from tables.
+def names(of: str) -> list[str]:
+    """The names of a catalogue.
 
     Parameters
     ----------
-    path
-        The file to write.
-    visits, events
-        Tables with the columns of :func:`open_trace`: any object with ``__arrow_c_stream__``, such as a DataFrame of
-        polars or pandas, or a ``pyarrow.Table``. Of visits, ``unit`` and ``loads`` or ``stores`` must be there.
-        Events are sorted by ``visit``. Events of windows need ``like``.
-    like
-        A trace whose header is taken. Otherwise the other keywords make the header, and events of a whole system make
-        the trace one of a whole system.
-    grain
-        The unit of visits: ``"page"`` or ``"line"``.
-    instruction_counts, instruction_pages, children
-        True if visits count instructions, hold fetches, and belong to several processes.
+    of
+        The catalogue: ``"policies"``, ``"machines"``, ``"metrics"`` or ``"refusals"``.
+
+    Returns
+    -------
+    list[str]
+        The names, in the catalogue's order.
 
     Raises
     ------
     InvalidInput
-        If the name is taken, a column is missing, or a visit or an event is invalid.
+        If there is no such catalogue.
     """
-    header = like.path if isinstance(like, Trace) else like
-    with watched(progress) as show:
-        _broadleaf.write_trace(
-            os.fspath(path),
-            visits,
-            events,
-            like=None if header is None else os.fspath(header),
-            grain=grain,
-            instruction_counts=instruction_counts,
-            instruction_pages=instruction_pages,
-            children=children,
-            command=list(command),
-            notes=list(notes),
-            force=force,
-            progress=show,
-        )
-    return Path(path)
-
-
-def names(of: str) -> list[str]:
-    """The names of a catalogue: ``"policies"``, ``"machines"``, ``"metrics"`` or ``"refusals"``."""
     return _broadleaf.names(of)
 
 
 def metrics() -> dict[str, tuple[str, str]]:
-    """The metrics by name: the unit and the meaning in a sentence."""
+    """The metrics of results.
+
+    Returns
+    -------
+    dict[str, tuple[str, str]]
+        For each metric by its name: the unit, and the meaning in a sentence.
+    """
     return {name: (unit, sentence) for name, unit, sentence in _broadleaf.metrics()}

@@ -39,13 +39,13 @@ class ReplacementRule:
         self.ways = ways
 
     def hit(self, set: int, way: int) -> None:
-        """Notes a hit in a way of a set."""
+        """Notes a hit in the entry ``way`` of the set ``set``."""
 
     def fill(self, set: int, way: int) -> None:
-        """Notes a new translation in a way of a set."""
+        """Notes a new translation in the entry ``way`` of the set ``set``."""
 
     def victim(self, set: int, ways: list[str]) -> int:
-        """Returns the way that makes room.
+        """Returns the way of the set ``set`` that makes room.
 
         ``ways`` says of each way whether it is ``"unused"``, ``"used"`` or ``"locked"``. At least one is not locked,
         and the rule returns no locked way.
@@ -53,7 +53,10 @@ class ReplacementRule:
         raise NotImplementedError(f"{type(self).__name__} has no method victim(set, ways)")
 
     def repeat(self, set: int, way: int, times: int) -> None:
-        """Notes that ``times`` more hits followed the last hit or fill. Complete only with ``counts_uses``."""
+        """Notes ``times`` more hits in the entry ``way`` of the set ``set``.
+
+        The hits followed the last hit or fill of the entry. Complete only with ``counts_uses``.
+        """
 
 
 class PageTable:
@@ -72,16 +75,22 @@ class PageTable:
         self.base_bytes = base_bytes
 
     def map(self, space: int, page: int, pages: int, frame: int | None) -> None:
-        """Notes a mapped page of an address space: see :data:`Mapped`."""
+        """Notes a mapped page of the address space ``space``.
+
+        ``page``, ``pages`` and ``frame`` are those of :data:`Mapped`: numbers of 4096 bytes.
+        """
 
     def unmap(self, space: int, page: int, pages: int) -> None:
-        """Notes that a mapped page is no longer mapped."""
+        """Notes that ``pages`` from ``page`` on, mapped before in the space ``space``, are mapped no longer."""
 
     def end(self, space: int) -> None:
-        """Notes the end of an address space."""
+        """Notes the end of the address space ``space``."""
 
     def walk(self, space: int, page: int, mapped: Mapped | None) -> Iterable[Read]:
-        """Returns what a walk for a page of 4096 bytes reads, in order. ``mapped`` is the page that holds it."""
+        """Returns the reads of a walk of the space ``space`` for ``page``, a page of 4096 bytes, in order.
+
+        ``mapped`` is the mapped page that holds it.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no method walk(space, page, mapped)")
 
     def size(self) -> tuple[int, int]:

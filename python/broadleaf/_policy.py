@@ -68,13 +68,19 @@ class Policy:
         raise NotImplementedError(f"{type(self).__name__} has no method decide(point, view)")
 
     def effort(self, point: str, view: View) -> str:
-        """The effort to obtain an extent of frames if none is free: ``"none"``, ``"later"`` or ``"now"``."""
+        """The effort to obtain an extent of frames if none is free: ``"none"``, ``"later"`` or ``"now"``.
+
+        ``point`` and ``view`` are those of :meth:`decide`.
+        """
         return "none"
 
     def rank(self, view: View) -> int:
-        """The rank of a block in a scan with ``order`` ``"by_rank"`` or ``"fair"``: high ranks are promoted first."""
+        """The rank of the block ``view`` in a scan whose ``order`` is ``"by_rank"`` or ``"fair"``.
+
+        High ranks are promoted first.
+        """
         return 0
 
     def may_be_due(self, view: View) -> bool:
-        """False if a block with these charges need not be asked about at ``miss``."""
+        """False if the block ``view``, with its charges, need not be asked about at ``miss``."""
         return True

@@ -74,6 +74,14 @@ def record(
         First measure the run time with base pages and with huge pages, in this number of rounds; the trace keeps it.
     force
         Replace the file if it exists.
+    progress
+        A function, or ``True`` for bars of tqdm, or ``False``. ``None`` shows bars in notebooks.
+
+    Returns
+    -------
+    Recording
+        The path of the trace, its accesses (loads plus stores), the processes, the program's exit status, and the time
+        in seconds.
 
     Raises
     ------
@@ -144,6 +152,13 @@ def validate(
         The file to keep the recording in; ``None`` removes it.
     force
         Replace that file if it exists.
+    progress
+        A function, or ``True`` for bars of tqdm, or ``False``. ``None`` shows bars in notebooks.
+
+    Returns
+    -------
+    Validation
+        For each setting of huge pages, the predicted and the measured run time (seconds) and the huge pages.
 
     Raises
     ------

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 ProgressFunction = Callable[[str, int, int | None, str], object]
 """Receives what is done (``"comparing"``), the amount done, the whole amount if it is known, and the unit:
-``"accesses"``, ``"bytes"`` or ``"runs"``. An exception of the function ends the work."""
+``"accesses"``, ``"bytes"``, ``"runs"`` or ``"cells"``. An exception of the function ends the work."""
 
 Progress = bool | ProgressFunction | None
 
@@ -57,7 +58,10 @@ class _Bars:
         if not always and not _in_notebook():
             return None
         try:
-            from tqdm.auto import tqdm
+            with warnings.catch_warnings():
+                # A notebook without ipywidgets shows bars as text.
+                warnings.simplefilter("ignore")
+                from tqdm.auto import tqdm
         except ImportError:
             if always:
                 raise ImportError("progress=True needs tqdm: pip install tqdm") from None

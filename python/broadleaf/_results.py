@@ -12,33 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from . import _broadleaf
 from ._broadleaf import Table
+from ._display import Report, html_list, html_table
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
 
-_SHOWN = 40
-"""The most rows of a table in a notebook."""
 
-
-class _ArrowResult:
-    """A result that is a table: one row for each cell or range."""
-
-    @cached_property
-    def table(self) -> Table:
-        """The table in Arrow's memory layout. The class describes its columns."""
-        return self._make_table()
-
-    def _make_table(self) -> Table:
-        raise NotImplementedError
+class ArrowRows:
+    """A result that is a table of Arrow."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The table as a capsule of Arrow's C stream interface: polars, pandas, DuckDB and pyarrow read it."""
-        return self.table.__arrow_c_stream__(requested_schema)
-
-    def __len__(self) -> int:
-        return len(self.table)
+        raise NotImplementedError
 
     def to_arrow(self) -> pyarrow.Table:
         """The table as a ``pyarrow.Table``, without a copy. Needs pyarrow."""
@@ -58,43 +45,23 @@ class _ArrowResult:
         return frame
 
 
-class Report:
-    """A page of HTML that a notebook shows inline. The page works without a network."""
+class _ArrowResult(ArrowRows):
+    """A result that is a table: one row for each cell or range."""
 
-    def __init__(self, page: str, height: int = 700) -> None:
-        self.html = page
-        """The whole page."""
-        self.height = height
-        """The height of the frame in pixels."""
+    @cached_property
+    def table(self) -> Table:
+        """The table in Arrow's memory layout. The class describes its columns."""
+        return self._make_table()
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the page to a file."""
-        Path(path).write_text(self.html, encoding="utf-8")
+    def _make_table(self) -> Table:
+        raise NotImplementedError
 
-    def _repr_html_(self) -> str:
-        source = html.escape(self.html, quote=True)
-        return (
-            f'<iframe srcdoc="{source}" width="100%" height="{self.height}" '
-            'style="border:0" sandbox="allow-scripts"></iframe>'
-        )
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table as a capsule of Arrow's C stream interface: polars, pandas, DuckDB and pyarrow read it."""
+        return self.table.__arrow_c_stream__(requested_schema)
 
-    def __repr__(self) -> str:
-        return f"<broadleaf.Report: {len(self.html)} characters of HTML>"
-
-
-def _html_table(header: list[str], rows: list[list[str]]) -> str:
-    def cells(of: list[str], tag: str) -> str:
-        return "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in of)
-
-    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows[:_SHOWN])
-    more = f"<p>{len(rows) - _SHOWN} more rows</p>" if len(rows) > _SHOWN else ""
-    return f"<table><thead><tr>{cells(header, 'th')}</tr></thead><tbody>{body}</tbody></table>{more}"
-
-
-def _html_list(sentences: list[str]) -> str:
-    if not sentences:
-        return ""
-    return "<ul>" + "".join(f"<li>{html.escape(text)}</li>" for text in sentences) + "</ul>"
+    def __len__(self) -> int:
+        return len(self.table)
 
 
 class Comparison(_ArrowResult):
@@ -102,6 +69,11 @@ class Comparison(_ArrowResult):
 
     The columns are those of ``broadleaf compare --format parquet``. ``broadleaf.metrics()`` gives the unit and the
     meaning of each column.
+
+    Parameters
+    ----------
+    native
+        The object of the extension. ``compare`` makes it.
     """
 
     def __init__(self, native: _broadleaf.Comparison) -> None:
@@ -133,7 +105,14 @@ class Comparison(_ArrowResult):
         return results
 
     def result(self, policy: str, machine: str | None = None) -> dict[str, Any]:
-        """The result of a policy, by its name in results or as it was asked for.
+        """The result of a policy.
+
+        Parameters
+        ----------
+        policy
+            The policy by its name in results, or as it was asked for.
+        machine
+            The machine; ``None`` is the only one that has such a result.
 
         Raises
         ------
@@ -202,9 +181,9 @@ class Comparison(_ArrowResult):
         ]
         trace = self.trace
         head = f"<p><b>{html.escape(trace['path'])}</b>: {trace['accesses']:,} accesses, {trace['pages']:,} pages</p>"
-        advice = _html_list([f"{of['machine']}: {of['policy']}. {of['sentence']}" for of in self.advice])
-        notes = _html_list(self.notes)
-        return f"<div>{head}{_html_table(list(columns.values()), rows)}{advice}{notes}</div>"
+        advice = html_list([f"{of['machine']}: {of['policy']}. {of['sentence']}" for of in self.advice])
+        notes = html_list(self.notes)
+        return f"<div>{head}{html_table(list(columns.values()), rows)}{advice}{notes}</div>"
 
 
 class Advice(_ArrowResult):
@@ -213,6 +192,11 @@ class Advice(_ArrowResult):
     Columns: ``space``, ``pid``, ``start``, ``end`` (addresses), ``superpage_bytes``, ``superpages``,
     ``walks_spared``, ``walk_cycles_spared`` (cycles), ``faults_spared``, ``added_bytes``, ``cycles_gained`` (cycles)
     and others. ``mapping_*`` describe the mapping. ``command`` is JSON text.
+
+    Parameters
+    ----------
+    native
+        The object of the extension. ``advise`` makes it.
     """
 
     def __init__(self, native: _broadleaf.Advice) -> None:
@@ -234,12 +218,14 @@ class Advice(_ArrowResult):
         name
             ``"madvise"`` (C), ``"cbmm"``, ``"mosalloc"``, ``"folded"`` (call stacks) or ``"flamegraph"`` (SVG). The
             last two need a recording with ``sites=True``.
+        top
+            The number of ranges; ``None`` is all.
         """
         text, _ = self._native.format(name, _most(top))
         return text
 
     def text(self, top: int | None = 20, width: int | None = None) -> str:
-        """The best ``top`` ranges as the table of the command."""
+        """The best ``top`` ranges as the table of the command, at most ``width`` columns wide."""
         return self._native.text(_most(top), width)
 
     def __str__(self) -> str:
@@ -263,7 +249,7 @@ class Advice(_ArrowResult):
             ]
             for of in ranges
         ]
-        return _html_table(header, rows)
+        return html_table(header, rows)
 
 
 def _most(top: int | None) -> int:
@@ -291,6 +277,17 @@ class Recording:
 
     def __fspath__(self) -> str:
         return os.fspath(self.path)
+
+    def _repr_html_(self) -> str:
+        ended = f"signal {-self.returncode}" if self.returncode < 0 else f"status {self.returncode}"
+        facts = [
+            ["accesses", f"{self.accesses:,}"],
+            ["processes", f"{self.processes:,}"],
+            ["end", ended],
+            ["seconds", f"{self.seconds:,.1f}"],
+        ]
+        said = html_list([text for text in (self.summary, self.likely_cause) if text])
+        return f"<div>{html_table([str(self.path), ''], facts)}{said}</div>"
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import html
 import os
-from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _broadleaf
-from ._errors import BroadleafError, InvalidInput, WorkFailed
+from ._dask import DaskSweep, Task, client_of
+from ._display import SHOWN, html_list, html_table
+from ._errors import InvalidInput
 from ._progress import Progress, watched
+from ._results import ArrowRows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_TRIES = 3
-"""The most workers that a failing task is tried on."""
+_FIGURES = ["page_faults", "l1_misses", "l2_misses", "walk_cycles"]
+"""The figures of cells in a notebook."""
 
 Experiment = str | os.PathLike[str]
 
@@ -46,6 +48,12 @@ class SweepOutcome:
     def results(self) -> SweepResults:
         """The results of the folder."""
         return results(self.folder)
+
+    def _repr_html_(self) -> str:
+        counts = f"{self.cells:,} cells: {self.computed:,} computed, {self.finished:,} known before"
+        failed = html_list([f"{trace}: {reason}" for trace, reason in self.failed.items()])
+        failures = f"<p>Failed traces:</p>{failed}" if failed else ""
+        return f"<div><p><b>{html.escape(str(self.folder))}</b>: {counts}</p>{failures}</div>"
 
 
 def sweep(
@@ -75,8 +83,8 @@ def sweep(
     cache
         Use the cache of the machine that runs a task.
     progress
-        ``True`` for a bar, a function, or ``None`` for bars in notebooks. Dask's dashboard shows each task by its
-        trace.
+        ``True`` for a bar, a function, or ``None`` for bars in notebooks. The bar moves within tasks, in accesses
+        replayed. The page ``/broadleaf`` of the scheduler's dashboard shows rate and time left as well.
 
     Returns
     -------
@@ -101,148 +109,23 @@ def sweep(
         name, cells, finished, tasks, failed = _broadleaf.plan_sweep(
             os.fspath(file), os.fspath(folder), progress=show
         )
-        plan = [_Task(*task) for task in tasks]
-        run = _DaskSweep(folder, name, plan, dict(failed), threads or 1, cache, show)
-        with ExitStack() as stack:
-            run.run(_client(scheduler, stack))
+        plan = [Task(*task) for task in tasks]
+        run = DaskSweep(folder, name, plan, dict(failed), threads or 1, cache, show, cells=cells, finished=finished)
+        with client_of(scheduler) as client:
+            run.run(client)
     return SweepOutcome(folder, cells, run.computed, finished, run.failed)
 
 
-def _client(scheduler: Any, stack: ExitStack) -> Any:
-    """The client of an address, a cluster or a client. A client that is made here is closed at the end."""
-    try:
-        import distributed
-    except ImportError:
-        raise ImportError("a sweep over Dask needs dask: pip install 'broadleaf[dask]'") from None
-    if isinstance(scheduler, distributed.Client):
-        return scheduler
-    try:
-        client = distributed.Client(scheduler)
-    except OSError as error:
-        raise InvalidInput(f"no scheduler of Dask answers at {scheduler}: {error}") from None
-    stack.callback(client.close, timeout=2)
-    return client
-
-
-@dataclass
-class _Task:
-    """A task, and the workers that it failed on."""
-
-    json: str
-    trace: str
-    path: Path
-    cells: int
-    tried: list[str] = field(default_factory=list)
-
-
-def _run_task(json: str, path: str, threads: int, cache: bool) -> tuple[bool, str, bytes, str]:
-    """Runs a task on a worker: true with the file's name and bytes, or false with the reason; and the worker."""
-    from distributed import get_worker
-
-    address = str(get_worker().address)
-    if not os.path.exists(path):
-        reason = f"the worker {address} has no file {path}: copy the trace there, or put it on a shared file system"
-        return False, reason, b"", address
-    try:
-        name, data = _broadleaf.run_sweep_task(json, threads=threads, use_cache=cache, progress=None)
-    except BroadleafError as error:
-        return False, f"on the worker {address}: {error}", b"", address
-    return True, name, data, address
-
-
-class _DaskSweep:
-    """A sweep over the workers of a Dask scheduler."""
-
-    def __init__(
-        self,
-        folder: Path,
-        experiment: str,
-        tasks: list[_Task],
-        failed: dict[str, str],
-        threads: int,
-        cache: bool,
-        show: Callable[[str, int, int | None, str], object] | None,
-    ) -> None:
-        self.folder = folder
-        self.experiment = experiment
-        self.tasks = tasks
-        self.failed = failed
-        self.threads = threads
-        self.cache = cache
-        self.show = show
-        self.computed = 0
-
-    def run(self, client: Any) -> None:
-        """Submits all tasks, and writes the results of each as it ends."""
-        from distributed import as_completed
-
-        self._progress()
-        if not self.tasks:
-            return
-        running = {self._submit(client, task): task for task in self.tasks}
-        queue = as_completed(list(running), raise_errors=False)
-        try:
-            for future in queue:
-                task = running.pop(future)
-                again = self._take(client, future, task)
-                if again is not None:
-                    running[again] = task
-                    queue.add(again)
-                self._progress()
-        finally:
-            # An exception ends the tasks that still run.
-            if running and client.status == "running":
-                client.cancel(list(running), force=True)
-
-    def _submit(self, client: Any, task: _Task) -> Any:
-        others = None
-        if task.tried:
-            others = [worker for worker in client.scheduler_info()["workers"] if worker not in task.tried]
-        number = f"{id(self):x}-{len(task.tried)}"
-        return client.submit(
-            _run_task,
-            task.json,
-            os.fspath(task.path),
-            self.threads,
-            self.cache,
-            key=f"broadleaf-{self.experiment}-{task.trace}-{number}",
-            pure=False,
-            workers=others,
-        )
-
-    def _take(self, client: Any, future: Any, task: _Task) -> Any:
-        """Keeps the results of a task. Returns its next try, if it failed and another worker is left."""
-        if future.status in ("cancelled", "lost"):
-            raise WorkFailed(
-                f"the scheduler of Dask went away: {self.computed} cells are finished and kept. "
-                "Start a scheduler, and run the sweep again for the others"
-            )
-        if future.status == "error":
-            self.failed[task.trace] = f"Dask gave the task up: {future.exception()}"
-            return None
-        done, text, data, worker = future.result()
-        if done:
-            _broadleaf.add_sweep_result(os.fspath(self.folder), self.experiment, text, data)
-            self.computed += task.cells
-            return None
-        task.tried.append(worker)
-        known = set(client.scheduler_info()["workers"])
-        if len(task.tried) < _MOST_TRIES and known - set(task.tried):
-            return self._submit(client, task)
-        self.failed[task.trace] = text
-        return None
-
-    def _progress(self) -> None:
-        if self.show is not None:
-            total = sum(task.cells for task in self.tasks)
-            self.show(f"sweeping {self.experiment}", self.computed, total, "cells")
-
-
-class SweepResults:
-    """The results of a folder: a view ``results`` for SQL, one row for each cell.
+class SweepResults(ArrowRows):
+    """The results of a folder: a table, and a view ``results`` for SQL. One row for each cell.
 
     The columns are those of :class:`Comparison`, and ``experiment``, ``cell`` (the key), ``memory_size``,
     ``memory_fragmentation``, ``memory_seed`` and the other keys of memory as the file has them.
+
+    Parameters
+    ----------
+    folder
+        The folder of results, which :func:`sweep` or the command wrote.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -262,17 +145,45 @@ class SweepResults:
         return connection
 
     def sql(self, query: str) -> Any:
-        """Runs a query of DuckDB on the view ``results``. The answer has ``df()``, ``pl()`` and ``arrow()``."""
+        """Runs a ``query`` of DuckDB on the view ``results``. The answer has ``df()``, ``pl()`` and ``arrow()``."""
         return self.connection.sql(query)
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """All rows as a capsule of Arrow's C stream interface: polars, pandas, DuckDB and pyarrow read it.
+
+        A ``requested_schema`` is ignored, as the interface allows.
+        """
+        stream: object = self.sql("from results").__arrow_c_stream__(requested_schema)
+        return stream
+
     def means(self, *figures: str, by: str | list[str] = "policy") -> Any:
-        """The means of figures in each group, as a relation of DuckDB."""
+        """The means of figures in each group, as a relation of DuckDB.
+
+        Parameters
+        ----------
+        figures
+            Names of columns. The unit of a mean is that of its column (``broadleaf.metrics()``).
+        by
+            The column, or the columns, that make the groups.
+        """
         groups = ", ".join(_quoted(name) for name in ([by] if isinstance(by, str) else by))
         means = ", ".join(f"avg({_quoted(name)}) as {_quoted(name)}" for name in figures)
         return self.sql(f"select {groups}, count(*) as cells, {means} from results group by all order by all")
 
     def plot(self, figure: str, x: str = "memory_size", by: str = "policy", axes: Axes | None = None) -> Axes:
-        """Draws the mean of a figure against a column: one line for each value of ``by``."""
+        """Draws the mean of a figure against a column.
+
+        Parameters
+        ----------
+        figure
+            The column whose mean is drawn, in its unit (``broadleaf.metrics()``).
+        x
+            The column of the horizontal axis.
+        by
+            The column whose values have a line each.
+        axes
+            The axes to draw on; ``None`` makes some.
+        """
         from .plots import _axes
 
         axes = _axes(axes)
@@ -297,9 +208,34 @@ class SweepResults:
     def __repr__(self) -> str:
         return f"<broadleaf.SweepResults of {str(self.folder)!r}: {len(self)} cells>"
 
+    def _repr_html_(self) -> str:
+        # Keys of memory that no cell has are left out.
+        memory = [name for name in self.sql("from results limit 0").columns if name.startswith("memory_")]
+        sizes = self.sql(f"select {', '.join(f'max(length({_quoted(name)}))' for name in memory)} from results")
+        used = [name for name, size in zip(memory, sizes.fetchall()[0], strict=True) if size]
+        names = ["experiment", "trace", "policy", "machine", *used, *_FIGURES]
+        query = f"select {', '.join(map(_quoted, names))} from results order by all limit {SHOWN}"
+        rows = [
+            [f"{value:,}" if isinstance(value, int) else str(value) for value in row]
+            for row in self.sql(query).fetchall()
+        ]
+        head = f"<p><b>{html.escape(str(self.folder))}</b>: {len(self):,} cells</p>"
+        return f"<div>{head}{html_table([name.replace('_', ' ') for name in names], rows, len(self))}</div>"
+
 
 def results(folder: str | os.PathLike[str]) -> SweepResults:
-    """The results of sweeps in a folder, for SQL and plots. Needs DuckDB."""
+    """The results of sweeps in a folder, as a table, for SQL and for plots. Needs DuckDB.
+
+    Parameters
+    ----------
+    folder
+        The folder of results, which :func:`sweep` or the command wrote.
+
+    Returns
+    -------
+    SweepResults
+        One row for each cell of all experiments in the folder.
+    """
     return SweepResults(folder)
 
 

@@ -57,6 +57,13 @@ def miss_ratio_curves(
         The associativity; ``None`` draws fully associative TLBs.
     machine
         The machine; ``None`` is the only one.
+    axes
+        The axes to draw on; ``None`` makes some.
+
+    Returns
+    -------
+    Axes
+        The axes of matplotlib.
 
     Raises
     ------
@@ -105,6 +112,22 @@ def gain_against_memory(
     The horizontal axis is the change of the peak of memory, and the vertical axis the walk cycles saved. Both are
     percentages of the baseline.
 
+    Parameters
+    ----------
+    comparison
+        A comparison that has the baseline.
+    baseline
+        The policy to compare with, by its name in results.
+    machine
+        The machine; ``None`` is the only one.
+    axes
+        The axes to draw on; ``None`` makes some.
+
+    Returns
+    -------
+    Axes
+        The axes of matplotlib.
+
     Raises
     ------
     ValueError
@@ -139,6 +162,22 @@ def policies(
     axes: Axes | None = None,
 ) -> Axes:
     """Draws a metric as bars: one group for each policy, one bar for each machine.
+
+    Parameters
+    ----------
+    comparison
+        The comparison.
+    metric
+        The metric, drawn in its unit (``broadleaf.metrics()``).
+    machines
+        The machines; ``None`` is all.
+    axes
+        The axes to draw on; ``None`` makes some.
+
+    Returns
+    -------
+    Axes
+        The axes of matplotlib.
 
     Raises
     ------

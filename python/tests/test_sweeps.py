@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,42 +14,10 @@ import dask.config
 import duckdb
 import matplotlib
 import pytest
-from conftest import write_filled
+from broadleaf import _dask
+from dask_processes import EXPERIMENT, SMALL, Dask, write_experiment
 
 matplotlib.use("Agg")
-
-EXPERIMENT = """
-name = "grid"
-traces = "trace*.bl"
-policies = ["4k", "pop-64", "greedy", "promote if populated >= 100"]
-machines = ["skylake", "zen4"]
-
-[[memory]]
-
-[[memory]]
-size = "80%"
-fragmentation = ["50%", "100%"]
-seed = "1..2"
-"""
-"""4 policies x 2 machines x (1 + 4) memories: 40 cells of each trace."""
-
-SMALL = """
-name = "grid"
-traces = "trace*.bl"
-policies = ["4k", "pop-64"]
-memory = { size = "80%", seed = [1, 2] }
-"""
-"""2 policies x 2 memories: 4 cells of each trace."""
-
-
-def write_experiment(folder: Path, *, traces: int, visits: int = 2_000, text: str = EXPERIMENT) -> Path:
-    folder.mkdir()
-    for number in range(traces):
-        pages = [(place * (7919 + 2 * number)) % 4096 for place in range(visits)]
-        write_filled(folder / f"trace{number}.bl", pages)
-    file = folder / "grid.toml"
-    file.write_text(text)
-    return file
 
 
 def rows(folder: Path) -> list[tuple[Any, ...]]:
@@ -64,45 +30,6 @@ def rows(folder: Path) -> list[tuple[Any, ...]]:
 def cluster(tmp_path: Path) -> Iterator[Dask]:
     with Dask(tmp_path / "dask") as made:
         yield made
-
-
-class Dask:
-    """A scheduler and workers as processes, so that they can be killed."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir()
-        self.folder = folder
-        self.processes: list[subprocess.Popen[bytes]] = []
-        self.file = folder / "scheduler.json"
-        self.scheduler = self._start("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(self.file))
-
-    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        with open(self.folder / "log", "ab") as log:
-            process = subprocess.Popen([sys.executable, "-m", "dask", *arguments], stdout=log, stderr=log)
-        self.processes.append(process)
-        return process
-
-    def worker(self) -> subprocess.Popen[bytes]:
-        return self._start(
-            *("worker", "--scheduler-file", str(self.file), "--no-nanny", "--nthreads", "1", "--no-dashboard"),
-            *("--local-directory", str(self.folder)),
-        )
-
-    def client(self) -> Any:
-        import distributed
-
-        deadline = time.monotonic() + 30
-        while not self.file.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        return distributed.Client(scheduler_file=str(self.file), timeout=30)
-
-    def __enter__(self) -> Dask:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for process in self.processes:
-            process.kill()
-            process.wait()
 
 
 def test_a_second_sweep_computes_no_cell(tmp_path: Path) -> None:
@@ -155,9 +82,8 @@ def test_two_hundred_cells_on_two_workers_equal_the_local_sweep(tmp_path: Path, 
         os.rename(write_experiment(gone, traces=2), gone / "grid.toml")
         name, _, _, tasks, _ = broadleaf._broadleaf.plan_sweep(str(gone / "grid.toml"), str(gone), progress=None)
         (gone / "trace0.bl").unlink()
-        run = broadleaf._sweep._DaskSweep(
-            gone, name, [broadleaf._sweep._Task(*task) for task in tasks], {}, 1, True, None
-        )
+        plan = [_dask.Task(*task) for task in tasks]
+        run = _dask.DaskSweep(gone, name, plan, {}, 1, True, None, cells=80, finished=0)
         run.run(client)
         assert run.computed == 40
         assert list(run.failed) == ["trace0.bl"]
@@ -216,20 +142,3 @@ def test_wrong_experiments_are_refused(tmp_path: Path) -> None:
         write_experiment(tmp_path / "other", traces=1)
         with dask.config.set({"distributed.comm.timeouts.connect": "500ms"}):
             broadleaf.sweep(tmp_path / "other/grid.toml", tmp_path / "out", "tcp://127.0.0.1:1")
-
-
-def test_slurm_runs_workers_of_dask_jobqueue() -> None:
-    """The script that the documented cluster makes."""
-    from dask_jobqueue.slurm import SLURMJob
-
-    job = SLURMJob(
-        "tcp://10.0.0.1:8786", "broadleaf", queue="short", cores=4, memory="8GB", walltime="01:00:00",
-        python="python3", job_script_prologue=["module load broadleaf"],
-    )  # fmt: skip
-    lines = job.job_script().splitlines()
-    assert lines[0] == "#!/usr/bin/env bash"
-    wanted = ["-J dask-worker", "-p short", "-n 1", "--cpus-per-task=4", "--mem=8G", "-t 01:00:00"]
-    assert [line for line in lines if line.startswith("#SBATCH")] == [f"#SBATCH {word}" for word in wanted]
-    assert "module load broadleaf" in lines
-    assert lines[-1].startswith("python3 -m distributed.cli.dask_worker tcp://10.0.0.1:8786 --name broadleaf")
-    subprocess.run(["bash", "-n", "-c", "\n".join(lines)], check=True)

@@ -1,7 +1,7 @@
 //! A run of a study under Python: progress, signals, and exceptions that end it.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -44,18 +44,38 @@ impl FirstError {
 
 /// A run of a study. It holds the function that receives the progress, if there is one.
 pub(crate) struct Run {
-    progress: Option<Arc<Py<PyAny>>>,
+    shown: Shown,
     error: FirstError,
     looked: Mutex<Instant>,
+    sum: Option<Arc<ReplaySum>>,
 }
 
 impl Run {
     /// A run with this progress function: `progress(doing, done, total, unit)`.
     pub(crate) fn new(progress: Option<Py<PyAny>>) -> Self {
+        let error = FirstError::default();
         Self {
-            progress: progress.map(Arc::new),
-            error: FirstError::default(),
+            shown: Shown {
+                progress: progress.map(Arc::new),
+                error: error.clone(),
+            },
+            error,
             looked: Mutex::new(Instant::now()),
+            sum: None,
+        }
+    }
+
+    /// A run of several replays at a time, whose progress is the accesses of all together. `total`
+    /// is their number; 0 if it is not known.
+    pub(crate) fn summed(progress: Option<Py<PyAny>>, total: u64) -> Self {
+        let sum = ReplaySum {
+            total: (total > 0).then_some(total),
+            done: AtomicU64::new(0),
+            last: Mutex::new(Instant::now()),
+        };
+        Self {
+            sum: Some(Arc::new(sum)),
+            ..Self::new(progress)
         }
     }
 
@@ -89,6 +109,13 @@ impl fmt::Debug for Run {
 
 impl Watch for Run {
     fn begin(&self, doing: &str, work: Work) -> Box<dyn Task> {
+        if let Some(sum) = &self.sum {
+            return Box::new(SummedTask {
+                shown: self.shown.clone(),
+                sum: Arc::clone(sum),
+                known: AtomicU64::new(0),
+            });
+        }
         let (total, unit) = match work {
             Work::Accesses(accesses) | Work::Replay { accesses, .. } => {
                 (Some(accesses), "accesses")
@@ -98,8 +125,7 @@ impl Watch for Run {
             Work::Unknown => (None, "bytes"),
         };
         let task = ShownTask {
-            progress: self.progress.clone(),
-            error: self.error.clone(),
+            shown: self.shown.clone(),
             doing: doing.to_owned(),
             total,
             unit,
@@ -130,10 +156,31 @@ impl Watch for Run {
     }
 }
 
-/// A task whose progress a Python function receives.
-struct ShownTask {
+/// The function that receives the progress, and the slot for its exception.
+#[derive(Clone)]
+struct Shown {
     progress: Option<Arc<Py<PyAny>>>,
     error: FirstError,
+}
+
+impl Shown {
+    fn show(&self, doing: &str, done: u64, total: Option<u64>, unit: &str) {
+        let Some(progress) = &self.progress else {
+            return;
+        };
+        if self.error.is_set() {
+            return;
+        }
+        let call = |py: Python<'_>| progress.call1(py, (doing, done, total, unit));
+        if let Err(error) = Python::attach(|py| call(py).map(drop)) {
+            self.error.set(error);
+        }
+    }
+}
+
+/// A task whose progress a Python function receives.
+struct ShownTask {
+    shown: Shown,
     doing: String,
     total: Option<u64>,
     unit: &'static str,
@@ -143,16 +190,7 @@ struct ShownTask {
 
 impl ShownTask {
     fn show(&self, done: u64) {
-        let Some(progress) = &self.progress else {
-            return;
-        };
-        if self.error.is_set() {
-            return;
-        }
-        let call = |py: Python<'_>| progress.call1(py, (&*self.doing, done, self.total, self.unit));
-        if let Err(error) = Python::attach(|py| call(py).map(drop)) {
-            self.error.set(error);
-        }
+        self.shown.show(&self.doing, done, self.total, self.unit);
     }
 }
 
@@ -178,5 +216,38 @@ impl Drop for ShownTask {
     fn drop(&mut self) {
         let (_, done) = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
         self.show(done);
+    }
+}
+
+/// The accesses of several replays together.
+struct ReplaySum {
+    total: Option<u64>,
+    done: AtomicU64,
+    /// The time of the last call of the progress function.
+    last: Mutex<Instant>,
+}
+
+/// One of several replays whose progress is shown together.
+struct SummedTask {
+    shown: Shown,
+    sum: Arc<ReplaySum>,
+    /// The accesses that the sum has of this replay.
+    known: AtomicU64,
+}
+
+impl Task for SummedTask {
+    fn set(&self, _: u64, accesses: u64) {
+        let known = self.known.fetch_max(accesses, Ordering::Relaxed);
+        let more = accesses.saturating_sub(known);
+        let all = self.sum.done.fetch_add(more, Ordering::Relaxed) + more;
+        let mut last = self.sum.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.elapsed() >= EVERY {
+            *last = Instant::now();
+            drop(last);
+            // A policy with foresight reads its trace once more than the total says.
+            let done = self.sum.total.map_or(all, |total| all.min(total));
+            self.shown
+                .show("replaying", done, self.sum.total, "accesses");
+        }
     }
 }

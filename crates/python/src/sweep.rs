@@ -47,12 +47,12 @@ pub(crate) fn sweep_local(
 }
 
 /// A planned sweep: the experiment's name, all cells, the known ones, tasks and failed traces. A
-/// task is its JSON, its trace, its path and the number of its cells.
+/// task is its JSON, its trace, its path, the number of its cells and the accesses to replay.
 type PlannedSweep = (
     String,
     usize,
     usize,
-    Vec<(String, String, PathBuf, usize)>,
+    Vec<(String, String, PathBuf, usize, u64)>,
     FailedTraces,
 );
 
@@ -74,7 +74,8 @@ pub(crate) fn plan_sweep(
     let mut tasks = Vec::new();
     for task in planned.tasks {
         let json = serde_json::to_string(&task).map_err(|error| invalid(py, error))?;
-        tasks.push((json, task.trace, task.path, task.cells.len()));
+        let (cells, accesses) = (task.cells.len(), task.work());
+        tasks.push((json, task.trace, task.path, cells, accesses));
     }
     let failed = failures(planned.failed);
     Ok((name, planned.cells, planned.finished, tasks, failed))
@@ -83,7 +84,8 @@ pub(crate) fn plan_sweep(
 /// The number of tasks on a worker's machine: a worker does not know what else runs there.
 const ONE: NonZero<usize> = NonZero::<usize>::MIN;
 
-/// Runs a task, on any machine. Returns the name and the bytes of its file of results.
+/// Runs a task, on any machine. Returns the name and the bytes of its file of results. `progress`
+/// receives the accesses of all replays together.
 #[pyfunction]
 #[pyo3(signature = (task, *, threads, use_cache, progress))]
 pub(crate) fn run_sweep_task<'py>(
@@ -100,7 +102,8 @@ pub(crate) fn run_sweep_task<'py>(
             format!("this worker cannot read the task ({error}): install the same version");
         invalid(py, message)
     })?;
-    let done = Run::new(progress).work(py, |run| task.run(threads, ONE, cache.as_ref(), run))?;
+    let run = Run::summed(progress, task.work());
+    let done = run.work(py, |run| task.run(threads, ONE, cache.as_ref(), run))?;
     Ok((done.name, PyBytes::new(py, &done.bytes)))
 }
 

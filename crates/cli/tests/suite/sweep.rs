@@ -1,11 +1,12 @@
 //! `sweep`, `explain` of an experiment, and `results`.
+#![allow(clippy::disallowed_macros, reason = "a test says why it is skipped")]
 
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{broadleaf, folder, refused, run, stderr, succeeded};
+use crate::support::{binary, broadleaf, folder, refused, run, stderr, succeeded};
 
 fn golden(name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
@@ -87,4 +88,64 @@ fn a_killed_sweep_goes_on_where_it_ended() {
     );
     let nothing = refused(&run(&["results", folder.to_str().expect("UTF-8")]));
     assert!(nothing.contains("has no results"), "{nothing}");
+}
+
+/// Sweeps into a file system that is too small, says which files it kept, and sweeps again when the
+/// file system is larger. Arguments: size in bytes, mount point, command, experiment.
+const ON_A_FULL_DISK: &str = r#"
+mount -t tmpfs -o size="$1" tmpfs "$2" || exit 77
+said=$("$3" sweep "$4" -o "$2" --threads 1 --no-cache 2>&1)
+echo "first: status $?; $said"
+echo "kept: $(ls -A "$2"/experiment=exp | wc -l), $(ls "$2"/experiment=exp/*.parquet | wc -l) whole"
+mount -o remount,size=16m "$2" || exit 77
+said=$("$3" sweep "$4" -o "$2" --threads 1 --no-cache 2>&1)
+echo "second: status $?; $said"
+"#;
+
+#[test]
+fn a_full_disk_loses_at_most_the_tasks_in_flight() {
+    let folder = folder("full-disk");
+    let traces = ["blocks.bl", "children.bl", "sort.bl"].map(golden);
+    let file = folder.join("exp.toml");
+    let text =
+        format!("traces = {traces:?}\npolicies = [\"4k\", \"pop-64\", \"greedy\", \"linux\"]\n");
+    fs::write(&file, text).expect("written");
+    let (file, whole) = (file.to_str().expect("UTF-8"), folder.join("whole"));
+    let output = whole.to_str().expect("UTF-8");
+    succeeded(&run(&["sweep", file, "-o", output, "--no-cache"]));
+    // Pages of memory hold the files of a tmpfs. One page is missing for the last file.
+    let entries = fs::read_dir(whole.join("experiment=exp")).expect("a folder");
+    let sizes = entries.map(|entry| entry.and_then(|of| of.metadata()).expect("a file").len());
+    let size = sizes.map(|size| size.next_multiple_of(4096)).sum::<u64>() - 4096;
+    let full = folder.join("full");
+    fs::create_dir(&full).expect("a folder");
+    let done = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c"])
+        .args([ON_A_FULL_DISK, "sh", &size.to_string()])
+        .args([full.as_os_str(), binary().as_os_str(), file.as_ref()])
+        .env("BROADLEAF_CACHE_SIZE", "0")
+        .stdin(Stdio::null())
+        .output();
+    let done = match done {
+        Ok(done) if done.status.success() => done,
+        cannot => {
+            eprintln!("skipped: no file system can be mounted here: {cannot:?}");
+            return;
+        }
+    };
+    let text = succeeded(&done);
+    let lines: Vec<&str> = text.lines().collect();
+    let [first, kept, second] = lines[..] else {
+        panic!("{text}");
+    };
+    assert!(
+        first.starts_with("first: status 1;") && first.contains("No space left on device"),
+        "{text}"
+    );
+    // Two of three tasks were written. The third left nothing.
+    assert_eq!(kept, "kept: 2, 2 whole", "{text}");
+    assert!(
+        second.starts_with("second: status 0; broadleaf: 12 cells: 4 computed, 8 known before"),
+        "{text}"
+    );
 }

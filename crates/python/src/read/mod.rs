@@ -135,20 +135,22 @@ impl Trace {
             .map_or_else(Vec::new, |header| header.notes.clone())
     }
 
-    /// The visits: one row for each run of references to one unit.
+    /// The visits: one row for each run of references to one unit, in batches of `batch_size` rows.
     #[pyo3(signature = (batch_size=65536))]
     fn visits(&self, py: Python<'_>, batch_size: usize) -> PyResult<TraceStream> {
         self.stream(py, TraceTable::Visits, batch_size)
     }
 
-    /// The events: one row for each change of an address space, with the visits before it.
+    /// The events: one row for each change of an address space, with the visits before it. A batch
+    /// has `batch_size` rows.
     #[pyo3(signature = (batch_size=65536))]
     fn events(&self, py: Python<'_>, batch_size: usize) -> PyResult<TraceStream> {
         self.stream(py, TraceTable::Events, batch_size)
     }
 
     /// The hash of the visits and the events, in order. Copies of a trace in other versions of the
-    /// format, or with other chunks, have the same content.
+    /// format, or with other chunks, have the same content. `progress` is a function that receives
+    /// the progress.
     #[pyo3(signature = (progress=None))]
     fn content_hash(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<String> {
         Run::new(progress).work(py, |run| content_hash(&self.file, run))

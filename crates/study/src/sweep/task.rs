@@ -261,8 +261,8 @@ impl SweepTask {
         })
     }
 
-    /// The accesses of all replays together.
-    pub(super) const fn work(&self) -> u64 {
+    /// The accesses of all replays together; 0 if the trace does not say how many it has.
+    pub const fn work(&self) -> u64 {
         self.accesses.saturating_mul(self.replays)
     }
 
