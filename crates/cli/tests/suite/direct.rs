@@ -104,8 +104,8 @@ fn samples_are_marked_in_answers() {
     assert!(table.contains("one of many"), "{table}");
 }
 
-/// References that are taken otherwise than the trace states them, and records that are left out, are
-/// counted in the notes of an answer, as they are in those of an imported trace.
+/// References that are taken otherwise than the trace states them, and records that are left out,
+/// are counted in the notes of an answer, as they are in those of an imported trace.
 #[test]
 fn answers_count_references_of_no_bytes() {
     let folder = folder("direct-counted");
