@@ -11,6 +11,8 @@ use crate::import::ImportEntry;
 pub struct ForeignFormat {
     /// The name on the command line, and the texts.
     pub described: Described,
+    /// The parts of a file in order, each with its content, so that a reader can write a file.
+    pub layout: &'static [(&'static str, &'static str)],
     /// The endings of the format's files, without the dot and in small letters, for commands that
     /// read them directly. Files may be compressed.
     pub endings: &'static [&'static str],

@@ -49,14 +49,6 @@ pub enum ImportError {
         /// The fault, and the remedy.
         reason: String,
     },
-    /// A line of a text is wrong.
-    #[error("{name}: {error}")]
-    Lackey {
-        /// The file.
-        name: String,
-        /// The fault.
-        error: crate::lackey::LackeyError,
-    },
     /// The input as a whole is wrong.
     #[error("{name}: {reason}")]
     Input {
@@ -72,6 +64,15 @@ impl ImportError {
     pub(crate) fn input(name: &str, reason: impl Into<String>) -> Self {
         Self::Input {
             name: name.to_owned(),
+            reason: reason.into(),
+        }
+    }
+
+    /// The refusal of a record.
+    pub(crate) fn record(name: &str, spot: Spot, reason: impl Into<String>) -> Self {
+        Self::Record {
+            name: name.to_owned(),
+            spot,
             reason: reason.into(),
         }
     }

@@ -59,6 +59,11 @@ pub trait TraceImporter {
     fn left_out(&self) -> Vec<LeftOut> {
         Vec::new()
     }
+
+    /// References that the trace holds in another form than the input.
+    fn taken(&self) -> Vec<Taken> {
+        Vec::new()
+    }
 }
 
 /// The counts of what an importer has read.
@@ -89,6 +94,26 @@ pub struct LeftOut {
     /// The name of these data, in the plural.
     pub what: &'static str,
 }
+
+/// References that an import takes otherwise than the input states them, as the format's tool does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The number of them.
+    pub count: u64,
+    /// The rest of a sentence that begins with the number.
+    pub how: &'static str,
+}
+
+impl Taken {
+    /// Those of `all` that occurred.
+    pub(crate) fn some(all: &[(u64, &'static str)]) -> Vec<Self> {
+        let found = all.iter().filter(|(count, _)| *count > 0);
+        found.map(|&(count, how)| Self { count, how }).collect()
+    }
+}
+
+/// The sentence on references whose size is 0.
+pub(crate) const OF_NO_BYTES: &str = "references of no bytes were taken to be of 1 byte";
 
 impl LeftOut {
     /// Those of `all` that occurred.

@@ -27,7 +27,9 @@ pub use champsim::{CHAMPSIM_BYTES, ChampSimRecord};
 pub use compression::{Compression, Compressor};
 pub use error::{ExportError, ImportError, Spot};
 pub use export::{ExportCounts, ExportEntry, TraceExporter};
-pub use import::{ImportCounts, ImportEntry, ImportOptions, LeftOut, OpenedImport, TraceImporter};
+pub use import::{
+    ImportCounts, ImportEntry, ImportOptions, LeftOut, OpenedImport, Taken, TraceImporter,
+};
 pub use lackey::{LackeyCounts, LackeyError, LackeyReader, LackeyReason, looks_like_lackey};
 pub use source::{ImportMeter, ImportSource};
 

@@ -127,15 +127,20 @@ impl<const SIZE: usize> Records<SIZE> {
     }
 
     fn bad_at(&self, number: u64, reason: String) -> ImportError {
-        ImportError::Record {
-            name: self.from.name.clone(),
-            spot: Spot {
-                noun: "record",
-                number,
-                offset: number.saturating_sub(1) * SIZE as u64,
-                decompressed: self.from.decompressed,
-            },
-            reason,
+        ImportError::record(&self.from.name, self.spot_of(number), reason)
+    }
+
+    /// The place of the record that was handed out last.
+    pub(crate) fn spot(&self) -> Spot {
+        self.spot_of(self.count)
+    }
+
+    fn spot_of(&self, number: u64) -> Spot {
+        Spot {
+            noun: "record",
+            number,
+            offset: number.saturating_sub(1) * SIZE as u64,
+            decompressed: self.from.decompressed,
         }
     }
 }

@@ -4,7 +4,7 @@ use broadleaf_trace::{DataAccess, Fold, Header};
 
 use crate::batch::ImportBatch;
 use crate::error::ImportError;
-use crate::import::{ImportCounts, ImportOptions, LeftOut, TraceImporter};
+use crate::import::{ImportCounts, ImportOptions, LeftOut, Taken, TraceImporter};
 
 /// The records without a reference before the first one. After them, the input is no trace.
 const MOST_BEFORE: u64 = 1 << 20;
@@ -110,6 +110,11 @@ pub(crate) trait ReferenceReader {
 
     /// See [`TraceImporter::left_out`]. `nothing` is the number of records without a reference.
     fn left_out(&self, nothing: u64) -> Vec<LeftOut>;
+
+    /// See [`TraceImporter::taken`].
+    fn taken(&self) -> Vec<Taken> {
+        Vec::new()
+    }
 }
 
 /// The importer of a format of single references.
@@ -204,5 +209,9 @@ impl<R: ReferenceReader> TraceImporter for ReferenceImporter<R> {
 
     fn left_out(&self) -> Vec<LeftOut> {
         self.reader.left_out(self.nothing)
+    }
+
+    fn taken(&self) -> Vec<Taken> {
+        self.reader.taken()
     }
 }

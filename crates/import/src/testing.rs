@@ -4,7 +4,7 @@ use broadleaf_trace::{Grain, Visit};
 use std::io::Cursor;
 
 use crate::batch::ImportBatch;
-use crate::import::{ImportCounts, ImportEntry, ImportOptions, LeftOut};
+use crate::import::{ImportCounts, ImportEntry, ImportOptions, LeftOut, Taken};
 use crate::source::ImportSource;
 
 /// The visits, counts and left-out records of a trace.
@@ -20,6 +20,15 @@ pub(crate) fn import_bytes(
     entry: Option<&ImportEntry>,
     bytes: Vec<u8>,
 ) -> Result<Imported, String> {
+    let (imported, _) = import_with_taken(entry, bytes)?;
+    Ok(imported)
+}
+
+/// Imports bytes by pages. Returns also the references that were taken otherwise.
+pub(crate) fn import_with_taken(
+    entry: Option<&ImportEntry>,
+    bytes: Vec<u8>,
+) -> Result<(Imported, Vec<Taken>), String> {
     let options = ImportOptions {
         grain: Grain::Page,
         fetches: false,
@@ -33,5 +42,6 @@ pub(crate) fn import_bytes(
         .read(&mut batch)
         .map_err(|error| error.to_string())?
     {}
-    Ok((batch.visits, importer.counts(), importer.left_out()))
+    let imported = (batch.visits, importer.counts(), importer.left_out());
+    Ok((imported, importer.taken()))
 }

@@ -103,3 +103,26 @@ fn samples_are_marked_in_answers() {
     ]));
     assert!(table.contains("one of many"), "{table}");
 }
+
+/// References that are taken otherwise than the trace states them, and records that are left out,
+/// are counted in the notes of an answer, as they are in those of an imported trace.
+#[test]
+fn answers_count_references_of_no_bytes() {
+    let folder = folder("direct-counted");
+    let path = file(&folder, "x.din", b"r 1000 0\nm 2000 4\nw 3000 8\nc 0 0\n");
+    let imported = folder.join("x.bl").display().to_string();
+    let said = stderr(&run(&["import", "dinero", &path]));
+    for trace in [&path, &imported] {
+        let output = run(&["compare", trace, "--policy", "4k", "--format", "json"]);
+        let answer: Value = serde_json::from_str(&succeeded(&output)).expect("the answer is JSON");
+        let notes = answer["notes"].as_array().expect("notes");
+        for note in [
+            "left out: 1 commands to caches",
+            "1 miscellaneous accesses were taken to be loads, as Dinero IV takes them",
+            "1 references of no bytes were taken to be of 1 byte",
+        ] {
+            assert!(notes.contains(&note.into()), "{trace}: {notes:?}");
+            assert!(said.contains(note), "{said}");
+        }
+    }
+}

@@ -198,14 +198,28 @@ fn described(catalogue: &str) -> String {
     for entry in list(catalogue) {
         let _ = write!(
             out,
-            "\n## `{}`\n\n{}\n\n{}\n\nSource: {}.\n",
+            "\n## `{}`\n\n{}\n\n{}\n\n{}Source: {}.\n",
             text(&entry, "name"),
             sentence(text(&entry, "summary")),
             text(&entry, "explanation"),
+            layout(&entry),
             text(&entry, "source")
         );
     }
     out
+}
+
+/// The layout of a format, as a table.
+fn layout(entry: &Value) -> String {
+    let Some(parts) = entry["layout"].as_array().filter(|parts| !parts.is_empty()) else {
+        return String::new();
+    };
+    let rows = parts.iter().map(|part| {
+        let (part, content) = (text(part, "part"), text(part, "content"));
+        format!("| {part} | {content} |\n")
+    });
+    let rows: String = rows.collect();
+    format!("| part | content |\n|---|---|\n{rows}\n")
 }
 
 fn metrics() -> String {

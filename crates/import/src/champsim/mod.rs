@@ -19,9 +19,7 @@ pub(crate) static CHAMPSIM: ForeignFormat = ForeignFormat {
         name: "champsim",
         summary: "ChampSim's traces (.champsimtrace, .xz, .gz, .zst): one record of 64 bytes for \
               each instruction",
-        explanation: "A record of 64 bytes (`input_instr`) holds an instruction pointer, two bytes \
-                  about a branch, the numbers of 2 destination and 4 source registers, and the \
-                  addresses of 2 stores and 4 loads; address 0 means none. `import champsim` \
+        explanation: "Records of 64 bytes (`input_instr`), one after the other. `import champsim` \
                   makes the loads of a record and then its stores, each of 1 byte, since no \
                   record holds sizes. With --instructions the instruction pointers become \
                   fetches. Branches and registers are not kept. `export champsim` writes the \
@@ -31,6 +29,33 @@ pub(crate) static CHAMPSIM: ForeignFormat = ForeignFormat {
                   and are not read.",
         source: "ChampSim, inc/trace_instruction.h",
     },
+    layout: &[
+        (
+            "bytes 0-7",
+            "the instruction pointer (`ip`); numbers are little-endian",
+        ),
+        (
+            "byte 8",
+            "1 if the instruction is a branch, otherwise 0 (`is_branch`)",
+        ),
+        (
+            "byte 9",
+            "1 if the branch was taken, otherwise 0 (`branch_taken`)",
+        ),
+        (
+            "bytes 10-11",
+            "2 destination registers, one byte each: not read",
+        ),
+        ("bytes 12-15", "4 source registers, one byte each: not read"),
+        (
+            "bytes 16-31",
+            "2 addresses that are stored to, of 8 bytes each (`destination_memory`); 0 means none",
+        ),
+        (
+            "bytes 32-63",
+            "4 addresses that are loaded from, of 8 bytes each (`source_memory`); 0 means none",
+        ),
+    ],
     endings: &["champsimtrace", "champsim"],
     import: Some(ImportEntry {
         open: reader::open,

@@ -17,15 +17,26 @@ pub(crate) static CSV: ForeignFormat = ForeignFormat {
     described: Described {
         name: "csv",
         summary: "comma-separated values (.csv): one reference a row, with columns by name",
-        explanation: "The first line names the columns, in any order. `address` is needed: decimal, \
-                  or hexadecimal after 0x. `kind` is load, store or fetch (also r, w, i and the \
-                  like); without this column, each row is a load. `size` is in bytes, and 1 \
-                  without this column. A fetch is an instruction. Other columns are left out. \
-                  Values have no quotation marks and no commas. Read by `import csv`, also from \
-                  standard input and compressed. `export csv` writes the kind of each reference \
-                  and the first byte of its page or line.",
+        explanation: "The first line names the columns, in any order. `address` is needed. Without \
+                  `kind`, each row is a load; without `size`, it has 1 byte. A fetch is an \
+                  instruction. Other columns are left out. Values have no quotation marks and no \
+                  commas. Read by `import csv`, also from standard input and compressed. `export \
+                  csv` writes the kind of each reference and the first byte of its page or line.",
         source: "RFC 4180, without quotation",
     },
+    layout: &[
+        ("first line", "the names of the columns, between commas"),
+        (
+            "`address`",
+            "the first byte: decimal, or hexadecimal after 0x",
+        ),
+        (
+            "`kind`",
+            "`load`, `l`, `read` or `r`; `store`, `s`, `write` or `w`; `fetch`, `f`, \
+             `instruction` or `i`, in letters of any case",
+        ),
+        ("`size`", "the bytes, from 1 to 65536, decimal"),
+    ],
     endings: &["csv"],
     import: Some(ImportEntry {
         open,

@@ -5,7 +5,7 @@ use broadleaf_units::Described;
 
 use crate::catalogue::ForeignFormat;
 use crate::error::ImportError;
-use crate::import::{ImportEntry, ImportOptions, LeftOut, OpenedImport};
+use crate::import::{ImportEntry, ImportOptions, LeftOut, OF_NO_BYTES, OpenedImport, Taken};
 use crate::lines::{Lines, hexadecimal, shown, words};
 use crate::references::{Reference, ReferenceImporter, ReferenceReader};
 use crate::source::ImportSource;
@@ -20,15 +20,41 @@ pub(crate) static DINERO: ForeignFormat = ForeignFormat {
     described: Described {
         name: "dinero",
         summary: "text of Dinero's traces (.din, .xdin): one reference a line",
-        explanation: "The traditional form has a label and a hexadecimal address: 0 is a load, 1 a \
-                  store, 2 an instruction; 3 (an unknown access) and 4 (a flush of the cache) \
-                  are left out. It has no sizes, so that each reference is taken to be of 4 \
-                  bytes at a multiple of 4, as Dinero IV takes it. The extended form has a letter, \
-                  an address and a size, both hexadecimal: r, w and i; m, v and c are left out. \
-                  The rest of a line is a comment. The first line decides the form. Read by \
-                  `import dinero`, also from standard input and compressed.",
-        source: "Dinero IV, NOTES and the manual page",
+        explanation: "The traditional form has a label and a hexadecimal address. It has no sizes, \
+                  so that each reference is taken to be of 4 bytes at a multiple of 4, as Dinero \
+                  IV takes it. The extended form has a letter, an address and a size, both \
+                  hexadecimal. The rest of a line is a comment. The first line decides the form. \
+                  A miscellaneous access is a load, since Dinero IV gives it to the cache of data, \
+                  as a read. Dinero IV has sizes of 0 for commands to caches alone: a reference \
+                  of no bytes is one of the byte at its address. The import counts both kinds. \
+                  Commands to caches are left out. Read by `import dinero`, also from standard \
+                  input and compressed.",
+        source: "Dinero IV, dinfmt.c, xdinfmt.c and the manual page",
     },
+    layout: &[
+        ("`0 ADDRESS`", "a load"),
+        ("`1 ADDRESS`", "a store"),
+        ("`2 ADDRESS`", "an instruction"),
+        (
+            "`3 ADDRESS`",
+            "a miscellaneous access, which is taken to be a load",
+        ),
+        ("`4 ADDRESS`", "a command to the cache: left out"),
+        (
+            "`r ADDRESS SIZE`",
+            "a load, in the extended form; all letters may be capitals",
+        ),
+        ("`w ADDRESS SIZE`", "a store"),
+        ("`i ADDRESS SIZE`", "an instruction"),
+        (
+            "`m ADDRESS SIZE`",
+            "a miscellaneous access, which is taken to be a load",
+        ),
+        (
+            "`c` and `v`, as `r`",
+            "commands to the cache (copy back, invalidate): left out",
+        ),
+    ],
     endings: &["din", "xdin"],
     import: Some(ImportEntry {
         open,
@@ -52,19 +78,28 @@ enum Form {
 struct DineroReader {
     lines: Lines,
     form: Option<Form>,
+    unusual: Unusual,
+}
+
+/// Counts of references that are taken otherwise than a line states them.
+#[derive(Default)]
+struct Unusual {
+    miscellaneous: u64,
+    of_no_bytes: u64,
 }
 
 fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
     let reader = DineroReader {
         lines: Lines::new(source.decompressed()?),
         form: None,
+        unusual: Unusual::default(),
     };
     Ok(Box::new(ReferenceImporter::new(reader, options)))
 }
 
 /// The reference of a line of words, and the line's form.
 #[inline]
-fn reference(line: &[u8]) -> Result<(Form, Reference), String> {
+fn reference(line: &[u8], unusual: &mut Unusual) -> Result<(Form, Reference), String> {
     // Nearly all lines of the traditional form are like this.
     if let [label @ b'0'..=b'2', b' ', address @ ..] = line
         && let Some(first) = hexadecimal(address)
@@ -85,7 +120,7 @@ fn reference(line: &[u8]) -> Result<(Form, Reference), String> {
         .ok_or_else(|| format!("{} is no hexadecimal address of 64 bits", shown(address)))?;
     let form = match label {
         [b'0'..=b'4'] => Form::Traditional,
-        [b'r' | b'w' | b'i' | b'm' | b'v' | b'c'] => Form::Extended,
+        [letter] if b"rwimvcRWIMVC".contains(letter) => Form::Extended,
         _ => {
             return Err(format!(
                 "the label {} is none of 0 to 4, r, w, i, m, v and c",
@@ -104,16 +139,20 @@ fn reference(line: &[u8]) -> Result<(Form, Reference), String> {
                     shown(size)
                 )
             })?;
-            // Dinero counts an access of no bytes as one of the byte at its address.
-            (first, size.max(1))
+            (first, size)
         }
     };
     let reference = match label {
-        b"0" | b"r" => Reference::data(DataAccess::Load, first, size)?,
-        b"1" | b"w" => Reference::data(DataAccess::Store, first, size)?,
-        b"2" | b"i" => Reference::Instruction(first),
-        _ => Reference::Nothing,
+        b"0" | b"r" | b"R" => Reference::data(DataAccess::Load, first, size.max(1))?,
+        b"1" | b"w" | b"W" => Reference::data(DataAccess::Store, first, size.max(1))?,
+        b"2" | b"i" | b"I" => Reference::Instruction(first),
+        b"3" | b"m" | b"M" => {
+            unusual.miscellaneous += 1;
+            Reference::data(DataAccess::Load, first, size.max(1))?
+        }
+        _ => return Ok((form, Reference::Nothing)),
     };
+    unusual.of_no_bytes += u64::from(size == 0);
     Ok((form, reference))
 }
 
@@ -124,7 +163,7 @@ impl ReferenceReader for DineroReader {
                 None => return Ok(None),
                 Some(b"") => {}
                 Some([b' ' | b'\t', rest @ ..]) if words(rest).next().is_none() => {}
-                Some(line) => break reference(line),
+                Some(line) => break reference(line, &mut self.unusual),
             }
         };
         let (form, reference) = found.map_err(|reason| self.lines.bad(reason))?;
@@ -149,7 +188,17 @@ impl ReferenceReader for DineroReader {
     }
 
     fn left_out(&self, nothing: u64) -> Vec<LeftOut> {
-        LeftOut::some(&[(nothing, "accesses without a kind and commands to caches")])
+        LeftOut::some(&[(nothing, "commands to caches")])
+    }
+
+    fn taken(&self) -> Vec<Taken> {
+        Taken::some(&[
+            (
+                self.unusual.miscellaneous,
+                "miscellaneous accesses were taken to be loads, as Dinero IV takes them",
+            ),
+            (self.unusual.of_no_bytes, OF_NO_BYTES),
+        ])
     }
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::import::ImportCounts;
-use crate::testing::import_text;
+use crate::testing::{import_text, import_with_taken};
 use broadleaf_trace::Visit;
 
 fn import(text: &str) -> Result<(Vec<Visit>, ImportCounts, Vec<LeftOut>), String> {
@@ -22,6 +22,48 @@ fn both_forms_hold_the_same_references() {
     assert_eq!(extended, visits);
     let (crossing, ..) = import("r 1ffe 10\n").unwrap();
     assert_eq!(crossing.len(), 2, "16 bytes reach into the next page");
+}
+
+/// Dinero IV gives labels 3 and m to the cache of data, as a read, and takes letters of both cases.
+#[test]
+fn miscellaneous_accesses_are_loads() {
+    let all = [
+        "0 1000\n1 2000\n3 3000\n2 400000\n4 0\n",
+        "r 1000 4\nw 2000 4\nm 3000 4\ni 400000 4\nc 0 0\n",
+        "R 1000 4\nW 2000 4\nM 3000 4\nI 400000 4\nV 0 0\n",
+    ];
+    for text in all {
+        let bytes = text.as_bytes().to_vec();
+        let (imported, taken) = import_with_taken(DINERO.import.as_ref(), bytes).unwrap();
+        let (visits, counts, left_out) = imported;
+        assert_eq!(
+            (counts.loads, counts.stores, counts.instructions),
+            (2, 1, 1),
+            "{text}"
+        );
+        let units: Vec<u64> = visits.iter().map(|visit| visit.unit).collect();
+        assert_eq!(units, [1, 2, 3], "{text}");
+        assert_eq!(
+            (left_out[0].count, left_out[0].what),
+            (1, "commands to caches")
+        );
+        let [miscellaneous] = taken[..] else {
+            panic!("{taken:?}");
+        };
+        assert_eq!(miscellaneous.count, 1);
+        assert!(miscellaneous.how.contains("taken to be loads"), "{text}");
+    }
+}
+
+#[test]
+fn references_of_no_bytes_are_counted() {
+    // A command to a cache may have no bytes.
+    let text = b"r 1ffe 0\nw 2000 0\nm 3fff 0\nv 0 0\nr 5000 1\n".to_vec();
+    let (imported, taken) = import_with_taken(DINERO.import.as_ref(), text).unwrap();
+    let units: Vec<u64> = imported.0.iter().map(|visit| visit.unit).collect();
+    assert_eq!(units, [1, 2, 3, 5]);
+    let of_no_bytes = taken.iter().find(|taken| taken.how == OF_NO_BYTES);
+    assert_eq!(of_no_bytes.map(|taken| taken.count), Some(3));
 }
 
 #[test]

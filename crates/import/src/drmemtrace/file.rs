@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::record::{DrRecord, NEWEST_VERSION, RECORD_BYTES, marker};
 use super::zip;
 use crate::compression::{Compression, peek};
-use crate::error::ImportError;
+use crate::error::{ImportError, Spot};
 use crate::records::Records;
 use crate::source::{ImportMeter, ImportSource, Opened};
 use broadleaf_units::CoreId;
@@ -53,8 +53,8 @@ pub(super) struct FileHead {
     pub(super) time: Option<u64>,
     pub(super) thread: Option<u64>,
     pub(super) process: Option<u64>,
-    /// The bytes of a page.
-    pub(super) page_size: Option<u64>,
+    /// The bytes of a page, and the place of their record.
+    pub(super) page_size: Option<(u64, Spot)>,
 }
 
 impl ThreadFile {
@@ -171,7 +171,7 @@ fn read_head(records: &mut Records<RECORD_BYTES>) -> Result<FileHead, ImportErro
             }
             Ok(DrRecord::Marker(kind, value)) if head.records < MOST_HEAD && is_of_head(kind) => {
                 if kind == marker::PAGE_SIZE {
-                    head.page_size = Some(value);
+                    head.page_size = Some((value, records.spot()));
                 }
                 head.markers += 1;
             }

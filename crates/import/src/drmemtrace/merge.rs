@@ -17,7 +17,7 @@ use super::threads::DrThreads;
 use super::unkept::Unkept;
 use crate::batch::ImportBatch;
 use crate::error::ImportError;
-use crate::import::{ImportCounts, ImportOptions, LeftOut, OpenedImport, TraceImporter};
+use crate::import::{ImportCounts, ImportOptions, LeftOut, OpenedImport, Taken, TraceImporter};
 use crate::source::{ImportMeter, ImportSource};
 use broadleaf_trace::{DataAccess, Fold};
 use broadleaf_units::{CoreId, SpaceId};
@@ -65,9 +65,9 @@ pub(super) fn open(source: ImportSource, options: &ImportOptions) -> OpenedImpor
     };
     let mut physical = options.physical.then(PhysicalPages::new);
     if let Some(pages) = &mut physical {
-        for bytes in files.iter().filter_map(|file| file.head.page_size) {
+        for (bytes, spot) in files.iter().filter_map(|file| file.head.page_size) {
             let known = pages.page_size(bytes);
-            known.map_err(|reason| ImportError::input(&name, reason))?;
+            known.map_err(|reason| ImportError::record(&name, spot, reason))?;
         }
     }
     let times = files.iter().map(|file| file.head.time.unwrap_or(0));
@@ -165,9 +165,13 @@ impl TraceImporter for DrmemtraceImporter {
     }
 
     fn left_out(&self) -> Vec<LeftOut> {
-        let missing = self.maker.physical.as_ref();
-        let missing = missing.map_or(0, |pages| pages.missing);
-        self.maker.unkept.left_out(missing)
+        self.maker.unkept.left_out()
+    }
+
+    fn taken(&self) -> Vec<Taken> {
+        let pages = self.maker.physical.as_ref();
+        let missing = pages.map_or(0, |pages| pages.missing);
+        self.maker.unkept.taken(missing)
     }
 }
 
@@ -352,6 +356,7 @@ impl Maker {
             DataAccess::Load => self.counts.loads += 1,
             DataAccess::Store => self.counts.stores += 1,
         }
+        self.unkept.of_no_bytes += u64::from(size == 0);
         self.fold.access(access, address, last, &mut batch.visits);
         Ok(())
     }

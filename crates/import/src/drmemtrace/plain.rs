@@ -14,7 +14,7 @@ const MOST_RECORDS: usize = 8 << 10;
 impl Maker {
     /// Makes visits of the records that come next, as long as they are loads, stores and
     /// instructions of a program whose physical places are not kept. Stops before a record that has
-    /// an error, and when the batch has `goal` visits. The thread of the records runs.
+    /// an error or no bytes, and when the batch has `goal` visits. The thread of the records runs.
     pub(super) fn plain_records(
         &mut self,
         file: &mut ThreadFile,
@@ -86,7 +86,8 @@ impl PlainCounts {
                 code::STORE => DataAccess::Store,
                 _ => return number,
             };
-            let Some(last) = address.checked_add(u64::from(size.max(1)) - 1) else {
+            let reach = u64::from(size).checked_sub(1);
+            let Some(last) = reach.and_then(|reach| address.checked_add(reach)) else {
                 return number;
             };
             match access {

@@ -138,3 +138,57 @@ impl DrRecord {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::DRMEMTRACE;
+    use super::*;
+
+    /// The numbers of the parts that begin with `noun`, such as "types 2-9, 27".
+    fn documented(noun: &str) -> BTreeSet<u16> {
+        let parts = DRMEMTRACE.layout.iter().map(|(part, _)| *part);
+        let lists = parts.filter_map(|part| part.strip_prefix(noun));
+        let mut all = BTreeSet::new();
+        for range in lists.flat_map(|list| list.trim_start_matches('s').split(',')) {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let number = |text: &str| text.trim().parse::<u16>().expect("a number");
+            for number in number(first)..=number(last) {
+                assert!(all.insert(number), "{noun} {number} is documented twice");
+            }
+        }
+        all
+    }
+
+    /// The documented types are those that are read, and no others.
+    #[test]
+    fn the_layout_has_every_type() {
+        let is_read = |kind: &u16| {
+            let mut bytes = [0; RECORD_BYTES];
+            bytes[..2].copy_from_slice(&kind.to_le_bytes());
+            DrRecord::from_bytes(&bytes).is_ok()
+        };
+        let read: BTreeSet<u16> = (0..=u16::MAX).filter(is_read).collect();
+        assert_eq!(documented("type"), read);
+    }
+
+    #[test]
+    fn the_layout_has_every_marker_that_means_something() {
+        let means_something = [
+            marker::TIMESTAMP,
+            marker::CPU_ID,
+            marker::FILETYPE,
+            marker::VERSION,
+            marker::PHYSICAL_ADDRESS,
+            marker::NO_PHYSICAL_ADDRESS,
+            marker::VIRTUAL_ADDRESS,
+            marker::PAGE_SIZE,
+            marker::SYSCALL_TRACE_START,
+            marker::SYSCALL_TRACE_END,
+            marker::CONTEXT_SWITCH_START,
+            marker::CONTEXT_SWITCH_END,
+        ];
+        assert_eq!(documented("marker"), BTreeSet::from(means_something));
+    }
+}

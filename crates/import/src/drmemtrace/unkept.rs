@@ -1,6 +1,6 @@
 //! Records that an import of drmemtrace reads and does not keep.
 
-use crate::import::LeftOut;
+use crate::import::{LeftOut, OF_NO_BYTES, Taken};
 
 /// Counts of records that have no place in a trace of ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,11 +13,13 @@ pub(super) struct Unkept {
     pub(super) markers: u64,
     pub(super) pointers: u64,
     pub(super) physical: u64,
+    /// Loads and stores whose size is 0, which are kept.
+    pub(super) of_no_bytes: u64,
 }
 
 impl Unkept {
-    /// The records, and the pages whose physical address is missing.
-    pub(super) fn left_out(&self, missing: u64) -> Vec<LeftOut> {
+    /// The records that are left out.
+    pub(super) fn left_out(&self) -> Vec<LeftOut> {
         LeftOut::some(&[
             (self.prefetches, "prefetches"),
             (self.flushes, "cache flushes"),
@@ -29,12 +31,20 @@ impl Unkept {
             (self.kernel, "references and instructions of the kernel"),
             (self.pointers, "instruction pointers without a fetch"),
             (self.physical, "physical addresses, which --physical keeps"),
+            (self.markers, "markers"),
+        ])
+    }
+
+    /// The references and pages that are taken otherwise than the trace states them. `missing` is
+    /// the number of pages whose physical address the trace lacks.
+    pub(super) fn taken(&self, missing: u64) -> Vec<Taken> {
+        Taken::some(&[
+            (self.of_no_bytes, OF_NO_BYTES),
             (
                 missing,
-                "physical addresses that the trace lacks (the lower 28 bits of the virtual \
-                 address stand for each, as in drcachesim)",
+                "pages without a physical address were taken to lie at the lower 28 bits of their \
+                 virtual address, as drcachesim takes them",
             ),
-            (self.markers, "markers"),
         ])
     }
 }

@@ -8,7 +8,7 @@ use flate2::Crc;
 use flate2::read::DeflateDecoder;
 use rawzip::{
     CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, RangeReader, ZipArchive,
-    ZipArchiveEntryWayfinder, ZipVerification,
+    ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipVerification,
 };
 
 use crate::compression::Bytes;
@@ -18,6 +18,8 @@ use crate::source::ImportMeter;
 /// The maximum number of chunks of an archive. DynamoRIO writes a chunk for each 10 million
 /// instructions.
 const MOST_CHUNKS: usize = 1 << 18;
+/// The bytes of the fixed part of an entry of the directory.
+const ENTRY_HEAD: usize = 46;
 
 /// Reads the chunks of an archive in the order of its directory.
 struct ZipChunks {
@@ -42,20 +44,31 @@ struct OpenChunk {
 /// # Errors
 /// The archive's directory is damaged.
 pub(super) fn chunks(file: File, name: &str, meter: &ImportMeter) -> Result<Bytes, ImportError> {
-    let same = file
-        .try_clone()
-        .map_err(|error| ImportError::io(name, error))?;
-    let damaged = |error: rawzip::Error| {
-        ImportError::input(
-            name,
-            format!("the zip archive is damaged or cut short ({error}): copy or record it again"),
-        )
+    let cannot = |error| ImportError::io(name, error);
+    let same = file.try_clone().map_err(cannot)?;
+    let end = file.metadata().map_err(cannot)?.len();
+    let damaged = |place: &str, at: u64, error: rawzip::Error| {
+        let reason = format!(
+            "the zip archive is damaged or cut short: its {place} (at byte {at}): {error}: copy or \
+             record it again"
+        );
+        ImportError::input(name, reason)
     };
     let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
-    let archive = ZipArchive::from_file(file, &mut buffer).map_err(damaged)?;
+    let archive = ZipArchive::from_file(file, &mut buffer);
+    let archive = archive.map_err(|error| {
+        // The directory is found from the archive's end.
+        let at = error.eocd_offset().unwrap_or(end);
+        damaged("end", at, error)
+    })?;
     let mut chunks = Vec::new();
+    let mut entry_at = archive.directory_offset();
     let mut entries = archive.entries(&mut buffer);
-    while let Some(entry) = entries.next_entry().map_err(damaged)? {
+    loop {
+        let entry = entries.next_entry();
+        let entry = entry.map_err(|error| damaged("directory's entry", entry_at, error))?;
+        let Some(entry) = entry else { break };
+        entry_at = entry.central_directory_offset() + entry_bytes(&entry);
         if entry.is_dir() {
             continue;
         }
@@ -73,6 +86,13 @@ pub(super) fn chunks(file: File, name: &str, meter: &ImportMeter) -> Result<Byte
         chunks,
         open: None,
     }))
+}
+
+/// The bytes of an entry of the directory: a part of fixed size, then three of any length.
+fn entry_bytes(entry: &ZipFileHeaderRecord<'_>) -> u64 {
+    let extra = entry.extra_fields().remaining_bytes().len();
+    let comment = entry.comment().as_bytes().len();
+    (ENTRY_HEAD + entry.file_path().len() + extra + comment) as u64
 }
 
 impl ZipChunks {

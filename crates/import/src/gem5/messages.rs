@@ -43,7 +43,10 @@ impl Messages {
         };
         messages.fill(magic.len())?;
         if !messages.buffer[..messages.filled].starts_with(magic) {
-            let reason = format!("does not begin with \"{}\"", magic.escape_ascii());
+            let reason = format!(
+                "does not begin with \"{}\" (at byte 0): the input is not a packet trace of gem5",
+                magic.escape_ascii()
+            );
             return Err(ImportError::input(&messages.from.name, reason));
         }
         messages.next = magic.len();
@@ -61,22 +64,22 @@ impl Messages {
         if self.next == self.filled {
             return Ok(None);
         }
-        self.count += 1;
         let mut rest = &self.buffer[self.next..self.filled];
         let before = rest.len();
         let Some(length) = number(&mut rest) else {
-            return Err(self.bad("the length of a message is cut short or too large"));
+            return Err(self.bad_next("the length of a message is cut short or too large"));
         };
         let head = before - rest.len();
         let Some(length) = usize::try_from(length).ok().filter(|it| *it <= BUFFER) else {
-            return Err(self.bad("the message is longer than 1 MiB: the file is damaged"));
+            return Err(self.bad_next("the message is longer than 1 MiB: the file is damaged"));
         };
         self.fill(head + length)?;
         let all = head + length;
         if self.filled - self.next < all {
-            return Err(self.bad("the input ends inside the message: it was cut short"));
+            return Err(self.bad_next("the input ends inside the message: it was cut short"));
         }
         let message = self.next + head..self.next + all;
+        self.count += 1;
         self.next += all;
         self.end += all as u64;
         Ok(Some(&self.buffer[message]))
@@ -99,8 +102,7 @@ impl Messages {
                     return Err(ImportError::io(&self.from.name, error));
                 }
                 Err(error) => {
-                    self.count += 1;
-                    return Err(self.bad(&format!(
+                    return Err(self.bad_next(&format!(
                         "the compressed data after this message is damaged or cut short \
                          ({error}): copy the file again"
                     )));
@@ -112,11 +114,20 @@ impl Messages {
 
     /// The refusal of the message that was handed out last.
     pub(super) fn bad(&self, reason: &str) -> ImportError {
+        self.bad_at(self.count, reason)
+    }
+
+    /// The refusal of the next message.
+    pub(super) fn bad_next(&self, reason: &str) -> ImportError {
+        self.bad_at(self.count + 1, reason)
+    }
+
+    fn bad_at(&self, number: u64, reason: &str) -> ImportError {
         ImportError::Record {
             name: self.from.name.clone(),
             spot: Spot {
                 noun: "message",
-                number: self.count,
+                number,
                 offset: self.begin,
                 decompressed: self.from.decompressed,
             },

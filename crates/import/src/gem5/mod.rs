@@ -7,7 +7,7 @@ use broadleaf_units::Described;
 
 use crate::catalogue::ForeignFormat;
 use crate::error::ImportError;
-use crate::import::{ImportEntry, ImportOptions, LeftOut, OpenedImport};
+use crate::import::{ImportEntry, ImportOptions, LeftOut, OF_NO_BYTES, OpenedImport, Taken};
 use crate::references::{Reference, ReferenceImporter, ReferenceReader};
 use crate::source::ImportSource;
 use messages::{FieldValue, Messages, fields};
@@ -17,17 +17,59 @@ pub(crate) static GEM5: ForeignFormat = ForeignFormat {
     described: Described {
         name: "gem5",
         summary: "packet traces of gem5 (.ptrc.gz, .trc.gz), from a monitor or a traffic generator",
-        explanation: "The file begins with \"gem5\"; then come messages of Protocol Buffers: a \
-                  header, and a packet for each request. Command 1 (ReadReq) is a load, and 4 \
-                  (WriteReq) a store, as gem5's own decoder has them; packets of other commands \
-                  are left out. A load whose flags say that it fetches instructions (0x100) is an \
-                  instruction fetch: it counts as one instruction, although it may hold several. \
-                  A packet of no bytes is one of the byte at its address. Addresses are those of \
-                  the port that was monitored: they are physical below the TLBs. Ticks, packet \
-                  numbers and program counters are left out. Read by `import gem5`, also from \
-                  standard input and compressed.",
+        explanation: "Messages of Protocol Buffers: a header, and a packet for each request. \
+                  Command 1 (ReadReq) is a load, and 4 (WriteReq) a store, as gem5's own decoder \
+                  has them; packets of other commands are left out. A load whose flags say that \
+                  it fetches instructions (0x100) is an instruction fetch: it counts as one \
+                  instruction, although it may hold several. A packet of no bytes is one of the \
+                  byte at its address, and is counted. Addresses are those of the port that was \
+                  monitored: they are physical below the TLBs. Ticks, packet numbers and program \
+                  counters are left out. Read by `import gem5`, also from standard input and \
+                  compressed.",
         source: "gem5, src/proto/packet.proto, src/mem/request.hh and util/decode_packet_trace.py",
     },
+    layout: &[
+        ("bytes 0-3", "`gem5`"),
+        (
+            "then",
+            "messages: first the header, then a packet for each request. The length of a message \
+             comes before it",
+        ),
+        (
+            "a length",
+            "a number of seven bits a byte, the lowest first; all bytes but the last have the bit \
+             0x80",
+        ),
+        (
+            "a field",
+            "a key, then the value. The key is a number: eight times the field's number, plus 0 \
+             if the value is a number, or 2 if it is a length and as many bytes",
+        ),
+        (
+            "header, field 1",
+            "the name of the monitored object: not read",
+        ),
+        ("header, field 3", "ticks in a second: not read"),
+        ("packet, field 1", "the tick: not read"),
+        (
+            "packet, field 2",
+            "the command: 1 is a read, 4 a write, others are left out",
+        ),
+        ("packet, field 3", "the address"),
+        ("packet, field 4", "the size in bytes"),
+        (
+            "packet, field 5",
+            "flags, perhaps missing: 0x100 is a fetch of instructions",
+        ),
+        (
+            "packet, field 6",
+            "the number of the packet, perhaps missing: not read",
+        ),
+        (
+            "packet, field 7",
+            "the program counter, perhaps missing: not read",
+        ),
+    ],
     endings: &["ptrc", "trc"],
     import: Some(ImportEntry {
         open,
@@ -95,7 +137,11 @@ impl Packet {
 /// The largest packet, in bytes.
 const MOST_BYTES: u64 = 1 << 16;
 
-struct Gem5Reader(Messages);
+struct Gem5Reader {
+    messages: Messages,
+    /// Packets with a reference whose size is 0.
+    of_no_bytes: u64,
+}
 
 fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
     let mut messages = Messages::after(MAGIC, source.decompressed()?)?;
@@ -104,28 +150,31 @@ fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
         all.all(|field| field.is_some())
     });
     match header {
-        None => return Err(messages.bad("the header of the trace is missing")),
+        None => return Err(messages.bad_next("the header of the trace is missing")),
         Some(false) => return Err(messages.bad("the header of the trace is damaged")),
         Some(true) => {}
     }
-    Ok(Box::new(ReferenceImporter::new(
-        Gem5Reader(messages),
-        options,
-    )))
+    let reader = Gem5Reader {
+        messages,
+        of_no_bytes: 0,
+    };
+    Ok(Box::new(ReferenceImporter::new(reader, options)))
 }
 
 impl ReferenceReader for Gem5Reader {
     fn next(&mut self) -> Result<Option<Reference>, ImportError> {
-        let Some(message) = self.0.next()? else {
+        let Some(message) = self.messages.next()? else {
             return Ok(None);
         };
         let packet = Packet::of(message).map_err(str::to_owned);
-        let reference = packet.and_then(|packet| packet.reference());
-        reference.map(Some).map_err(|reason| self.0.bad(&reason))
+        let found = packet.and_then(|packet| Ok((packet.reference()?, packet.size)));
+        let (reference, size) = found.map_err(|reason| self.messages.bad(&reason))?;
+        self.of_no_bytes += u64::from(size == Some(0) && reference != Reference::Nothing);
+        Ok(Some(reference))
     }
 
     fn bad(&self, reason: &str) -> ImportError {
-        self.0.bad(reason)
+        self.messages.bad(reason)
     }
 
     fn describe(&self, header: &mut Header) {
@@ -142,6 +191,10 @@ impl ReferenceReader for Gem5Reader {
             nothing,
             "packets that neither read nor write (responses, writebacks)",
         )])
+    }
+
+    fn taken(&self) -> Vec<Taken> {
+        Taken::some(&[(self.of_no_bytes, OF_NO_BYTES)])
     }
 }
 

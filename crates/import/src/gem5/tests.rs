@@ -1,7 +1,7 @@
 use super::*;
 use crate::batch::ImportBatch;
 use crate::import::ImportCounts;
-use crate::testing::import_bytes;
+use crate::testing::{import_bytes, import_with_taken};
 use broadleaf_trace::Visit;
 
 /// Writes numbers and fields as the documentation of Protocol Buffers says.
@@ -75,8 +75,14 @@ fn reads_writes_and_fetches_are_told_apart() {
 fn wrong_files_are_refused_with_their_place() {
     let whole = file(&[packet(READ, 0x1000, 8, 0)]);
     let cases = [
-        (b"gem6....".to_vec(), "x: does not begin with \"gem5\""),
-        (MAGIC.to_vec(), "the header of the trace is missing"),
+        (
+            b"gem6....".to_vec(),
+            "x: does not begin with \"gem5\" (at byte 0): ",
+        ),
+        (
+            MAGIC.to_vec(),
+            "x: message 1 (at byte 4): the header of the trace is missing",
+        ),
         (
             whole[..whole.len() - 1].to_vec(),
             "message 2 (at byte 21): the input ends inside",
@@ -99,6 +105,24 @@ fn wrong_files_are_refused_with_their_place() {
         let refused = import(bytes).unwrap_err();
         assert!(refused.contains(says), "{refused}");
     }
+}
+
+#[test]
+fn packets_of_no_bytes_are_counted() {
+    let packets = [
+        packet(READ, 0x1fff, 0, 0),
+        packet(READ, 0x40_0000, 0, INST_FETCH),
+        packet(WRITE, 0x2000, 1, 0),
+        // A response is no reference.
+        packet(2, 0x1ff8, 0, 0),
+    ];
+    let (imported, taken) = import_with_taken(GEM5.import.as_ref(), file(&packets)).unwrap();
+    let units: Vec<u64> = imported.0.iter().map(|visit| visit.unit).collect();
+    assert_eq!(units, [1, 2]);
+    let [of_no_bytes] = taken[..] else {
+        panic!("{taken:?}");
+    };
+    assert_eq!((of_no_bytes.count, of_no_bytes.how), (2, OF_NO_BYTES));
 }
 
 /// Packets across the buffer's end are whole.

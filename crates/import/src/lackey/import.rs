@@ -7,7 +7,7 @@ use super::{LackeyError, LackeyReader};
 use crate::batch::ImportBatch;
 use crate::catalogue::ForeignFormat;
 use crate::compression::Bytes;
-use crate::error::ImportError;
+use crate::error::{ImportError, Spot};
 use crate::export::{EXPORT_NOTES, ExportEntry};
 use crate::import::{ImportCounts, ImportEntry, ImportOptions, OpenedImport, TraceImporter};
 use crate::source::ImportSource;
@@ -29,6 +29,19 @@ pub(crate) static LACKEY: ForeignFormat = ForeignFormat {
                   reference, at the first byte of its page or line.",
         source: "Valgrind, lackey/lk_main.c",
     },
+    layout: &[
+        (
+            "`I  ADDRESS,SIZE`",
+            "an instruction: the letter in column 1, the address from column 4 on",
+        ),
+        (
+            "` L ADDRESS,SIZE`",
+            "a load: the letter in column 2, the address from column 4 on",
+        ),
+        ("` S ADDRESS,SIZE`", "a store"),
+        ("` M ADDRESS,SIZE`", "a load and a store of the same bytes"),
+        ("`==PID== TEXT`", "a line of Valgrind: skipped"),
+    ],
     endings: &[],
     import: Some(ImportEntry {
         open,
@@ -57,6 +70,8 @@ static FORM: TextForm = TextForm {
 
 struct LackeyImporter {
     name: String,
+    /// The text comes from a decompressor.
+    decompressed: bool,
     reader: LackeyReader<Bytes>,
     fetches: bool,
 }
@@ -66,6 +81,7 @@ fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
     let reader = LackeyReader::new(opened.bytes, options.grain);
     Ok(Box::new(LackeyImporter {
         name: opened.name,
+        decompressed: opened.decompressed,
         reader: if options.fetches {
             reader.with_fetches()
         } else {
@@ -73,6 +89,38 @@ fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
         },
         fetches: options.fetches,
     }))
+}
+
+impl LackeyImporter {
+    fn refusal(&self, error: LackeyError) -> ImportError {
+        let (number, offset, reason) = match error {
+            LackeyError::BadLine {
+                number,
+                offset,
+                reason,
+                content,
+            } => (number, offset, format!("{reason}: {content}")),
+            LackeyError::Io(error) if error.raw_os_error().is_some() => {
+                return ImportError::io(&self.name, error);
+            }
+            LackeyError::Io(error) => {
+                // The lines before were read.
+                let counts = self.reader.counts();
+                let reason = format!(
+                    "the compressed data after this line is damaged or cut short ({error}): copy \
+                     the file again"
+                );
+                (counts.lines + 1, counts.bytes, reason)
+            }
+        };
+        let spot = Spot {
+            noun: "line",
+            number,
+            offset,
+            decompressed: self.decompressed,
+        };
+        ImportError::record(&self.name, spot, reason)
+    }
 }
 
 impl TraceImporter for LackeyImporter {
@@ -85,23 +133,8 @@ impl TraceImporter for LackeyImporter {
     }
 
     fn read(&mut self, batch: &mut ImportBatch) -> Result<bool, ImportError> {
-        let name = || self.name.clone();
-        self.reader
-            .read(&mut batch.visits)
-            .map_err(|error| match error {
-                LackeyError::Io(error) if error.raw_os_error().is_none() => ImportError::input(
-                    &self.name,
-                    format!("the compressed data is damaged or cut short ({error})"),
-                ),
-                LackeyError::Io(error) => ImportError::Io {
-                    name: name(),
-                    error,
-                },
-                error => ImportError::Lackey {
-                    name: name(),
-                    error,
-                },
-            })
+        let read = self.reader.read(&mut batch.visits);
+        read.map_err(|error| self.refusal(error))
     }
 
     fn counts(&self) -> ImportCounts {

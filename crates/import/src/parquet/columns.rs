@@ -120,8 +120,8 @@ impl Words {
 }
 
 fn other_type(column: &ColumnDescriptor, wanted: &str) -> String {
-    let (name, kind) = (column.name(), column.physical_type());
-    format!("the column \"{name}\" holds {kind}, not {wanted}")
+    let kind = column.physical_type();
+    format!("it holds {kind}, not {wanted}")
 }
 
 /// Appends the next `count` values.
@@ -134,7 +134,7 @@ fn fill<T: DataType>(
     let read = reader.read_records(count, Some(&mut levels), None, values);
     let (rows, _, _) = read.map_err(|error| error.to_string())?;
     if rows < count {
-        return Err(format!("a column has {rows} only: the file is damaged"));
+        return Err(format!("it has {rows} only: the file is damaged"));
     }
     match values.len() < count {
         true => Err("a value is null: leave such rows out of the file".to_owned()),

@@ -8,6 +8,7 @@ mod guarded;
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
+use std::os::unix::fs::FileExt;
 
 use ::parquet::file::metadata::ParquetMetaData;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
@@ -36,6 +37,14 @@ pub(crate) static PARQUET: ForeignFormat = ForeignFormat {
                   file, since the list of columns is at the file's end.",
         source: "Apache Parquet, format 2",
     },
+    layout: &[
+        ("`address`", "the first byte: integers of 32 or 64 bits"),
+        ("`kind`", "texts as in the format csv"),
+        (
+            "`size`",
+            "the bytes, from 1 to 65536: integers of 32 or 64 bits",
+        ),
+    ],
     endings: &["parquet"],
     import: Some(ImportEntry {
         open,
@@ -49,6 +58,8 @@ pub(crate) static PARQUET: ForeignFormat = ForeignFormat {
 
 /// The first and last bytes of a file.
 const MAGIC: &[u8; 4] = b"PAR1";
+/// The bytes after the footer: the footer's length and the magic bytes.
+const TAIL: usize = 8;
 /// The rows whose values are held at once.
 const ROWS: usize = 1 << 13;
 
@@ -115,6 +126,8 @@ struct ParquetReader {
 struct RowGroup {
     /// The first byte in the file.
     at: u64,
+    /// The first bytes of the addresses, kinds and sizes.
+    chunks_at: [u64; 3],
     bytes: u64,
     rows_left: u64,
     address: Option<Numbers>,
@@ -130,12 +143,16 @@ fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
     let meter = source.meter();
     let (file, is_copy) = file_of(source)?;
     let meter = Some(meter).filter(|_| !is_copy);
+    let footer = footer_at(&file).map_err(|error| ImportError::io(&name, error))?;
     let opened = guarded(|| {
         let file = SerializedFileReader::new(file);
-        let file = file.map_err(|error| format!("is no whole Parquet file: {error}"))?;
+        let file = file.map_err(|error| format!("the file is damaged or cut short: {error}"))?;
         Ok((Columns::of(file.metadata())?, file))
     });
-    let (columns, file) = opened.map_err(|reason| ImportError::input(&name, reason))?;
+    let (columns, file) = opened.map_err(|reason| {
+        let reason = format!("the footer (at byte {footer}): {reason}");
+        ImportError::input(&name, reason)
+    })?;
     let reader = ParquetReader {
         name,
         file,
@@ -148,14 +165,25 @@ fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
     Ok(Box::new(ReferenceImporter::new(reader, options)))
 }
 
+/// The first byte of the footer, which lists the columns: the file ends with the footer, its length
+/// and the magic bytes. If the length cannot be, the byte where the length is, or would be.
+fn footer_at(file: &File) -> io::Result<u64> {
+    let size = file.metadata()?.len();
+    let Some(end) = size.checked_sub(TAIL as u64) else {
+        return Ok(size);
+    };
+    let mut tail = [0; TAIL];
+    file.read_exact_at(&mut tail, end)?;
+    let [a, b, c, d, ..] = tail;
+    let length = u64::from(u32::from_le_bytes([a, b, c, d]));
+    Ok(end.checked_sub(length).unwrap_or(end))
+}
+
 /// A file of the source's bytes. A stream and a compressed file are copied to a temporary file, and
 /// the file is then marked `true`.
 fn file_of(source: ImportSource) -> Result<(File, bool), ImportError> {
     let name = source.name().to_owned();
-    let cannot = |error: io::Error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => ImportError::input(&name, format!("is cut short: {error}")),
-        _ => ImportError::io(&name, error),
-    };
+    let cannot = |error: io::Error| ImportError::io(&name, error);
     if let Some(file) = source.file() {
         let mut file = file.try_clone().map_err(cannot)?;
         let (compression, _) = peek(Box::new(file.try_clone().map_err(cannot)?)).map_err(cannot)?;
@@ -166,15 +194,28 @@ fn file_of(source: ImportSource) -> Result<(File, bool), ImportError> {
         }
     }
     let mut bytes = source.decompressed()?.bytes;
+    let damaged = |after: u64, error: io::Error| match error.raw_os_error() {
+        Some(_) => ImportError::io(&name, error),
+        None => ImportError::input(
+            &name,
+            format!(
+                "the compressed data after decompressed byte {after} is damaged or cut short \
+                 ({error}): copy the file again"
+            ),
+        ),
+    };
     let mut start = Vec::new();
     let taken = bytes.by_ref().take(MAGIC.len() as u64);
-    { taken }.read_to_end(&mut start).map_err(cannot)?;
+    let read = { taken }.read_to_end(&mut start);
+    read.map_err(|error| damaged(start.len() as u64, error))?;
     if start != MAGIC {
-        let reason = "is no Parquet file: it does not begin with PAR1";
+        let reason = "is no Parquet file: it does not begin with PAR1 (at byte 0)";
         return Err(ImportError::input(&name, reason));
     }
     let mut file = tempfile::tempfile().map_err(cannot)?;
-    io::copy(&mut start.as_slice().chain(bytes), &mut file).map_err(cannot)?;
+    let copied = io::copy(&mut start.as_slice().chain(bytes), &mut file);
+    let end = file.stream_position().map_err(cannot)?;
+    copied.map_err(|error| damaged(end, error))?;
     file.rewind().map_err(cannot)?;
     Ok((file, true))
 }
@@ -196,14 +237,24 @@ impl ParquetReader {
             let dictionary = chunk.dictionary_page_offset();
             number(dictionary.unwrap_or(chunk.data_page_offset()))
         });
-        self.group.at = places.min().unwrap_or(0);
+        let places: Vec<u64> = places.collect();
+        self.group.at = places.iter().copied().min().unwrap_or(0);
+        let Columns {
+            address,
+            kind,
+            size,
+            ..
+        } = self.columns;
+        self.group.chunks_at = [Some(address), kind, size].map(|column| {
+            let place = column.and_then(|column| places.get(column));
+            place.copied().unwrap_or(0)
+        });
         self.group.bytes = chunks.fold(0, |bytes, chunk| {
             number(chunk.compressed_size()).saturating_add(bytes)
         });
         self.group.rows_left = number(metadata.num_rows());
         self.next_group += 1;
-        let columns = self.columns;
-        let opened = guarded(|| self.open_columns(columns));
+        let opened = self.open_columns();
         let (address, kind, size) = opened.map_err(|reason| self.of_group(&reason))?;
         self.group = RowGroup {
             address: Some(address),
@@ -216,28 +267,25 @@ impl ParquetReader {
         Ok(true)
     }
 
-    fn open_columns(
-        &self,
-        columns: Columns,
-    ) -> Result<(Numbers, Option<Words>, Option<Numbers>), String> {
-        let group = self.file.get_row_group(self.next_group - 1);
-        let group = group.map_err(|error| error.to_string())?;
+    fn open_columns(&self) -> Result<(Numbers, Option<Words>, Option<Numbers>), String> {
+        let number = self.next_group - 1;
+        let group = guarded(|| {
+            let group = self.file.get_row_group(number);
+            group.map_err(|error| error.to_string())
+        })?;
         let schema = self.file.metadata().file_metadata().schema_descr();
-        let numbers = |at: usize| {
-            let reader = group.get_column_reader(at);
-            let reader = reader.map_err(|error| error.to_string())?;
-            Numbers::new(reader, &schema.column(at))
+        let reader = |column: usize| {
+            let reader = group.get_column_reader(column);
+            reader.map_err(|error| error.to_string())
         };
-        let words = |at: usize| {
-            let reader = group.get_column_reader(at);
-            let reader = reader.map_err(|error| error.to_string())?;
-            Words::new(reader, &schema.column(at))
-        };
-        Ok((
-            numbers(columns.address)?,
-            columns.kind.map(words).transpose()?,
-            columns.size.map(numbers).transpose()?,
-        ))
+        let numbers = |column| Numbers::new(reader(column)?, &schema.column(column));
+        let words = |column| Words::new(reader(column)?, &schema.column(column));
+        let columns = self.columns;
+        let [address_at, kind_at, size_at] = self.group.chunks_at;
+        let address = of_column("address", address_at, || numbers(columns.address))?;
+        let kind = of_column("kind", kind_at, || columns.kind.map(words).transpose())?;
+        let size = of_column("size", size_at, || columns.size.map(numbers).transpose())?;
+        Ok((address, kind, size))
     }
 
     /// Holds the values of the next rows. `false` if the group has no more rows.
@@ -247,17 +295,19 @@ impl ParquetReader {
         if wanted == 0 {
             return Ok(false);
         }
-        let filled = guarded(|| {
-            let Some(address) = &mut group.address else {
-                return Ok(());
-            };
-            address.fill(wanted)?;
-            group
-                .kind
-                .as_mut()
-                .map_or(Ok(()), |kind| kind.fill(wanted))?;
-            group.size.as_mut().map_or(Ok(()), |size| size.fill(wanted))
-        });
+        let fill = |numbers: &mut Option<Numbers>| {
+            let numbers = numbers.as_mut();
+            numbers.map_or(Ok(()), |numbers| numbers.fill(wanted))
+        };
+        let [address_at, kind_at, size_at] = group.chunks_at;
+        let filled = of_column("address", address_at, || fill(&mut group.address))
+            .and_then(|()| {
+                of_column("kind", kind_at, || {
+                    let words = group.kind.as_mut();
+                    words.map_or(Ok(()), |words| words.fill(wanted))
+                })
+            })
+            .and_then(|()| of_column("size", size_at, || fill(&mut group.size)));
         (group.held, group.next) = (wanted, 0);
         group.rows_left -= wanted as u64;
         match filled {
@@ -276,6 +326,15 @@ impl ParquetReader {
         let reason = format!("row group {group} (at byte {at}): {reason}");
         ImportError::input(&self.name, reason)
     }
+}
+
+/// Calls `work` on a column of a group. An error names the column and its first byte in the file.
+fn of_column<T>(
+    name: &str,
+    at: u64,
+    work: impl FnOnce() -> Result<T, String>,
+) -> Result<T, String> {
+    guarded(work).map_err(|reason| format!("column \"{name}\" (at byte {at}): {reason}"))
 }
 
 impl ReferenceReader for ParquetReader {

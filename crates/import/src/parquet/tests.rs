@@ -138,17 +138,18 @@ fn wrong_files_and_rows_are_refused_with_their_place() {
         (
             "required int64 addr;",
             vec![Values::Wide(vec![1])],
-            "x: no column is called \"address\"; there are: addr",
+            "): no column is called \"address\"; there are: addr",
         ),
         (
             "required binary address (STRING);",
             vec![Values::Words(vec!["1"])],
-            "the column \"address\" holds BYTE_ARRAY, not integers",
+            "x: row group 1 (at byte 4): column \"address\" (at byte 4): it holds BYTE_ARRAY, not \
+             integers",
         ),
         (
             "required int64 address (TIMESTAMP(MILLIS,true));",
             vec![Values::Wide(vec![1])],
-            "the column \"address\" holds INT64, not integers",
+            "column \"address\" (at byte 4): it holds INT64, not integers",
         ),
         (
             address,
@@ -158,7 +159,7 @@ fn wrong_files_and_rows_are_refused_with_their_place() {
         (
             "optional int64 address;",
             vec![Values::Optional(vec![Some(1), None])],
-            "from row 1 on, a value is null",
+            "from row 1 on, column \"address\" (at byte 4): a value is null",
         ),
         (
             "required int64 address; required int32 size;",
@@ -179,5 +180,8 @@ fn wrong_files_and_rows_are_refused_with_their_place() {
     let error = refused(damaged);
     assert!(error.starts_with("x: row group 1 (at byte 4): "), "{error}");
     let error = refused(b"address,kind\n1,load\n".to_vec());
-    assert_eq!(error, "x: is no Parquet file: it does not begin with PAR1");
+    assert_eq!(
+        error,
+        "x: is no Parquet file: it does not begin with PAR1 (at byte 0)"
+    );
 }

@@ -26,6 +26,23 @@ pub(crate) static PERF: ForeignFormat = ForeignFormat {
                   says so. Read by `import perf`, also from standard input and compressed.",
         source: "perf-script(1) and perf-mem(1)",
     },
+    layout: &[
+        (
+            "a word with `:` at its end",
+            "the event: the name holds `load` or `store`; words before it are not read",
+        ),
+        ("the next word", "the address, hexadecimal"),
+        (
+            "the word after that",
+            "the address of the instruction, hexadecimal; the number of the data source if it is \
+             printed",
+        ),
+        (
+            "`OP LOAD`, `OP STORE`",
+            "the kind of an access whose event has neither in its name",
+        ),
+        ("`# TEXT`", "skipped"),
+    ],
     endings: &[],
     import: Some(ImportEntry {
         open,

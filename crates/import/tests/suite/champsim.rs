@@ -6,13 +6,16 @@ use std::path::Path;
 use broadleaf_import::{
     CHAMPSIM_BYTES, ChampSimRecord, ExportEntry, ExportError, ForeignFormat, ImportOptions,
 };
+use broadleaf_trace::synth::SplitMix64;
 use broadleaf_trace::{
     Event, Grain, Header, Item, Lead, Options, ReadOptions, Totals, TraceReader, Visit,
 };
 use broadleaf_units::SpaceId;
 use proptest::prelude::*;
 
-use crate::common::{OwnedItem, PAGES, export, import_bytes, named, references};
+use crate::common::{
+    OwnedItem, PAGES, References, all_options, export, import_bytes, named, references,
+};
 
 fn format() -> &'static ForeignFormat {
     named("champsim")
@@ -105,6 +108,81 @@ fn the_sample_by_hand() {
         fetched,
         [(0x401, 2), (0x401, 1), (0x401, 1), (0x401, 1), (0x402, 1)]
     );
+}
+
+/// The references of a record in order: each load, then each store.
+type Plain = Vec<(u64, bool)>;
+
+/// Records in the layout of ChampSim's `input_instr`, written by literal offsets, with the list of
+/// data references and that of instructions.
+fn written_by_offsets(count: usize) -> (Vec<u8>, Plain, Vec<u64>) {
+    let mut random = SplitMix64::new(64);
+    let (mut bytes, mut data, mut instructions) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..count {
+        let mut record = [0; 64];
+        // Few pages, so that visits have several references, and any byte of them.
+        let mut address = || 0x7f00_0000_0000 + random.below(12) * 4096 + random.below(4096);
+        let ip = address();
+        let addresses: [u64; 6] = std::array::from_fn(|_| address());
+        let used = random.next();
+        record[0..8].copy_from_slice(&ip.to_le_bytes());
+        record[8] = u8::from(used & 0x40 != 0);
+        record[9] = u8::from(used & 0x40 != 0 && used & 0x80 != 0);
+        // Two destination registers, and four source registers.
+        record[10..12].copy_from_slice(&used.to_le_bytes()[2..4]);
+        record[12..16].copy_from_slice(&used.to_le_bytes()[4..8]);
+        instructions.push(ip);
+        // Two bits of three say that there is none, as most instructions have it.
+        for (number, at) in [32, 40, 48, 56, 16, 24].into_iter().enumerate() {
+            if used >> (8 + 2 * number) & 3 == 0 {
+                record[at..at + 8].copy_from_slice(&addresses[number].to_le_bytes());
+                data.push((addresses[number], at < 32));
+            }
+        }
+        bytes.extend(record);
+    }
+    (bytes, data, instructions)
+}
+
+/// A list of references as the import of pages or lines has to hold them.
+fn folded(data: &[(u64, bool)], shift: u8) -> Vec<References> {
+    let visits = data.iter().map(|&(address, is_store)| Visit {
+        unit: address >> shift,
+        loads: u32::from(!is_store),
+        stores: u32::from(is_store),
+        loads_before_store: u32::from(!is_store),
+        ..Visit::default()
+    });
+    references(&visits.collect::<Vec<_>>(), false)
+}
+
+#[test]
+fn records_of_an_independent_writer_are_read_exactly() {
+    let (bytes, data, instructions) = written_by_offsets(5000);
+    let stores = data.iter().filter(|(_, is_store)| *is_store).count() as u64;
+    assert!(stores > 1000 && data.len() as u64 > 3 * stores / 2);
+    for options in all_options() {
+        let imported = import_bytes(format(), &bytes, options).unwrap();
+        let counts = imported.counts;
+        assert_eq!((counts.records, counts.instructions), (5000, 5000));
+        assert_eq!(
+            (counts.loads, counts.stores),
+            (data.len() as u64 - stores, stores)
+        );
+        let shift = options.grain.shift();
+        let visits = imported.visits();
+        let of_data = visits.iter().filter(|visit| !visit.fetch);
+        assert_eq!(references(of_data, false), folded(&data, shift));
+        let fetched = visits.iter().filter(|visit| visit.fetch);
+        let fetched: Vec<u64> = fetched
+            .flat_map(|visit| std::iter::repeat_n(visit.unit, visit.instructions as usize))
+            .collect();
+        let expected: Vec<u64> = instructions.iter().map(|ip| ip >> shift).collect();
+        match options.fetches {
+            true => assert_eq!(fetched, expected),
+            false => assert_eq!(fetched, []),
+        }
+    }
 }
 
 #[test]

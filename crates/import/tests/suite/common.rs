@@ -4,7 +4,7 @@ use std::io::{Cursor, Read};
 
 use broadleaf_import::{
     ExportEntry, FOREIGN_FORMATS, ForeignFormat, ImportBatch, ImportCounts, ImportEntry,
-    ImportError, ImportOptions, ImportSource, LeftOut,
+    ImportError, ImportOptions, ImportSource, LeftOut, Taken,
 };
 use broadleaf_trace::{Encoder, Event, Grain, Header, Item, Lead, TraceReader, Visit};
 
@@ -48,6 +48,7 @@ pub(crate) struct Imported {
     pub(crate) items: Vec<OwnedItem>,
     pub(crate) counts: ImportCounts,
     pub(crate) left_out: Vec<LeftOut>,
+    pub(crate) taken: Vec<Taken>,
 }
 
 impl Imported {
@@ -89,12 +90,15 @@ pub(crate) fn import_source(
         batch.clear();
     }
     let left_out = importer.left_out();
-    assert!(importer.may_leave_out() || left_out.is_empty());
+    let taken = importer.taken();
+    let has_notes = !left_out.is_empty() || !taken.is_empty();
+    assert!(importer.may_leave_out() || !has_notes);
     Ok(Imported {
         header,
         items,
         counts: importer.counts(),
         left_out,
+        taken,
     })
 }
 

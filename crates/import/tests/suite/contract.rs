@@ -49,6 +49,9 @@ fn entries_are_complete() {
             let is_told = explanation.contains(&command);
             assert_eq!(is_told, exists, "{name}: {command}");
         }
+        let has_layout = !format.layout.is_empty();
+        let is_whole = |(part, content): &(&str, &str)| !part.is_empty() && !content.is_empty();
+        assert!(has_layout && format.layout.iter().all(is_whole), "{name}");
         assert!(!summary.ends_with('.'), "{name}");
         assert!(explanation.ends_with('.'), "{name}");
     }
@@ -192,6 +195,65 @@ fn compressed_samples_give_the_same() {
             let cut = &compressed[..compressed.len() - 9];
             let error = import_bytes(format, cut, PAGES).unwrap_err().to_string();
             assert!(error.contains("cut short"), "{compression:?}: {error}");
+        }
+    });
+}
+
+/// Returns true if a refusal names a byte of the input.
+pub(crate) fn names_a_byte(refusal: &str) -> bool {
+    let mut places = refusal.split("byte ").skip(1);
+    places.any(|place| place.starts_with(|first: char| first.is_ascii_digit()))
+}
+
+/// The bytes as each compression that is read stores them.
+fn stored(bytes: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    let mut all = vec![("plain", bytes.to_vec())];
+    for (name, compression) in [
+        ("gzip", Compression::Gzip),
+        ("xz", Compression::Xz),
+        ("zstd", Compression::Zstd),
+        ("LZ4", Compression::Lz4),
+    ] {
+        let mut compressor = Compressor::new(Vec::new(), compression).unwrap();
+        compressor.write_all(bytes).unwrap();
+        all.push((name, compressor.finish().unwrap()));
+    }
+    let mut snappy = snap::write::FrameEncoder::new(Vec::new());
+    snappy.write_all(bytes).unwrap();
+    all.push(("Snappy", snappy.into_inner().unwrap()));
+    all
+}
+
+/// A refusal of a cut or damaged input names a byte, unless nothing is left of the input.
+#[test]
+fn damage_is_refused_with_its_place() {
+    each(|format, bytes| {
+        let name = format.described.name;
+        for (compression, stored) in stored(&bytes) {
+            let mut refused = 0;
+            let mut check = |damage: &str, at: usize, damaged: &[u8]| {
+                let Err(error) = import_bytes(format, damaged, PAGES) else {
+                    return;
+                };
+                let error = error.to_string();
+                refused += 1;
+                assert!(
+                    names_a_byte(&error) || error == "x: is empty, not a trace",
+                    "{name}, {compression}, {damage} at byte {at}: {error}"
+                );
+            };
+            for at in 0..stored.len() {
+                check("cut", at, &stored[..at]);
+                for bit in 0..8 {
+                    let mut flipped = stored.clone();
+                    flipped[at] ^= 1 << bit;
+                    check("bit flipped", at, &flipped);
+                }
+            }
+            assert!(
+                refused > stored.len() / 2,
+                "{name}, {compression}: {refused}"
+            );
         }
     });
 }

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 
 use broadleaf_import::{
-    Compression, Compressor, ImportError, ImportOptions, ImportSource, LeftOut,
+    Compression, Compressor, ImportError, ImportOptions, ImportSource, LeftOut, Taken,
 };
 use broadleaf_trace::{Event, Lead, Visit};
 use broadleaf_units::{CoreId, ThreadId};
@@ -264,6 +264,31 @@ fn the_kernel_and_other_kinds_are_counted_and_left_out() {
         ..Visit::default()
     };
     assert_eq!(visits, [fetch, one(0xa, 0, 0)]);
+}
+
+/// A reference of no bytes is one of the byte at its address, among plain references and alone. The
+/// note says that it is kept.
+#[test]
+fn references_of_no_bytes_are_counted() {
+    let bytes = Pen::head(7, 7, 1)
+        .record(0, 0, 0xa000)
+        .load(0xb000)
+        .store(0xb008)
+        .record(1, 0, 0xbfff)
+        .load(0xc000)
+        .record(10, 0, 0x1004)
+        .end(7);
+    let imported = import(&bytes).unwrap();
+    let units: Vec<u64> = imported.visits().iter().map(|visit| visit.unit).collect();
+    assert_eq!(units, [0xa, 0xb, 0xc]);
+    assert_eq!((imported.counts.loads, imported.counts.stores), (3, 2));
+    let expected = Taken {
+        count: 2,
+        how: "references of no bytes were taken to be of 1 byte",
+    };
+    assert_eq!(imported.taken, [expected]);
+    let of_no_bytes = |left: &LeftOut| left.what.contains("no bytes");
+    assert!(!imported.left_out.iter().any(of_no_bytes));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use broadleaf_import::ImportError;
 
+use crate::contract::names_a_byte;
 use crate::drmemtrace::{Pen, import, import_path, two_threads};
 
 fn refusal(bytes: &[u8]) -> String {
@@ -67,14 +68,22 @@ fn cuts_and_damage_of_a_zip_archive_are_noticed() {
     let path = folder.path().join("drmemtrace.app.7.1.trace.zip");
     for length in (0..bytes.len()).step_by(3) {
         fs::write(&path, &bytes[..length]).unwrap();
-        import_path(&path).unwrap_err();
+        let error = import_path(&path).unwrap_err().to_string();
+        assert!(
+            names_a_byte(&error) || length == 0,
+            "cut at {length}: {error}"
+        );
     }
     for at in (0..bytes.len()).step_by(2) {
         let mut damaged = bytes.clone();
         damaged[at] ^= 0x10;
         fs::write(&path, &damaged).unwrap();
-        if let Ok(imported) = import_path(&path) {
-            assert_eq!(imported.items, plain.items, "byte {at} is not checked");
+        match import_path(&path) {
+            Ok(imported) => assert_eq!(imported.items, plain.items, "byte {at} is not checked"),
+            Err(error) => {
+                let error = error.to_string();
+                assert!(names_a_byte(&error), "damage at {at}: {error}");
+            }
         }
     }
 }

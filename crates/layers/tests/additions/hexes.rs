@@ -20,6 +20,7 @@ pub(crate) static HEXES: ForeignFormat = ForeignFormat {
                       it.",
         source: "nowhere",
     },
+    layout: &[("`l ADDRESS.`", "a load"), ("`s ADDRESS.`", "a store")],
     endings: &["hexes"],
     import: Some(ImportEntry {
         open,

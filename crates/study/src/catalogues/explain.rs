@@ -163,12 +163,15 @@ fn find(name: &str) -> Result<Explanation, Failure> {
         ("format of advice", ADVICE_FORMATS),
     ] {
         if let Some(format) = formats.iter().find(|format| format.name == name) {
+            let layout = format.layout.iter();
+            let layout = layout.map(|&(part, content)| (part, content.to_owned()));
+            let source = ("source", format.source.to_owned());
             return Ok(Explanation {
                 heading: format.name.to_owned(),
                 kind,
                 summary: format.summary.to_owned(),
                 paragraphs: vec![format.explanation.to_owned()],
-                facts: vec![("source", format.source.to_owned())],
+                facts: layout.chain([source]).collect(),
                 support: None,
             });
         }

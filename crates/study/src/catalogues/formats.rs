@@ -11,6 +11,8 @@ pub struct FormatEntry {
     pub summary: &'static str,
     /// The format in a paragraph.
     pub explanation: &'static str,
+    /// The parts of a file, each with its content. Empty if another page has the layout.
+    pub layout: &'static [(&'static str, &'static str)],
     /// The definition of the format.
     pub source: &'static str,
 }
@@ -36,6 +38,7 @@ const fn foreign(format: &ForeignFormat) -> FormatEntry {
         name: format.described.name,
         summary: format.described.summary,
         explanation: format.described.explanation,
+        layout: format.layout,
         source: format.described.source,
     }
 }
@@ -52,6 +55,7 @@ const OURS: &[FormatEntry] = &[
             `broadleaf import` in version 1, and by `broadleaf recode` in version 2, which is \
             read quicker; read by `info`, `compare`, `advise`, `reduce`, `recode` and \
             `export`.",
+        layout: &[],
         source: "docs/book/src/trace-format.md",
     },
     FormatEntry {
@@ -62,6 +66,7 @@ const OURS: &[FormatEntry] = &[
             several, and kept beside the trace. `compare` reads the reduced form in place of the \
             trace, with the same counts, if it covers the machines and the trace has not changed. \
             `advise` reads the mappings from the reduced form.",
+        layout: &[],
         source: "docs/book/src/reduced.md",
     },
 ];
@@ -76,6 +81,7 @@ pub const ADVICE_FORMATS: &[FormatEntry] = &[
             of its size, which madvise cannot name. A range of a size that Linux has no \
             superpages of is a comment without a call. Written by `broadleaf advise --format \
             madvise`.",
+        layout: &[],
         source: "Linux, madvise(2), and Documentation/admin-guide/mm/transhuge.rst",
     },
     FormatEntry {
@@ -87,6 +93,7 @@ pub const ADVICE_FORMATS: &[FormatEntry] = &[
             spares on the average, and its bounds. A profile knows superpages of 2 MiB. What it \
             cannot express is named on standard error. Written by `broadleaf advise --format \
             cbmm`.",
+        layout: &[],
         source: "Mansi, Tabatabai and Swift 2022, and the profiles of its artifact",
     },
     FormatEntry {
@@ -97,6 +104,7 @@ pub const ADVICE_FORMATS: &[FormatEntry] = &[
             the heap (brk), of anonymous mappings (mmap) or of files is, else a window of pages \
             of 2 MiB or 1 GiB, in bytes from the pool's start. What it cannot express is named on \
             standard error. Written by `broadleaf advise --format mosalloc`.",
+        layout: &[],
         source: "Agbarya and others 2020, and the layouts that come with Mosalloc",
     },
     FormatEntry {
@@ -106,6 +114,7 @@ pub const ADVICE_FORMATS: &[FormatEntry] = &[
             gains: the frames from the outermost to the allocator, and the cycles that superpages \
             on the site's memory gain. flamegraph.pl, inferno and speedscope read such lines. The \
             trace must be recorded with --sites. Written by `broadleaf advise --format folded`.",
+        layout: &[],
         source: "Gregg, stackcollapse-perf.pl and flamegraph.pl of FlameGraph",
     },
     FormatEntry {
@@ -114,6 +123,7 @@ pub const ADVICE_FORMATS: &[FormatEntry] = &[
         explanation: "Each frame is as wide as the cycles that superpages gain on the memory \
             allocated below it. The picture works in a browser without a network: a click on a \
             frame enlarges it. Written by `broadleaf advise --format flamegraph`.",
+        layout: &[],
         source: "Gregg 2016, The Flame Graph, Communications of the ACM 59(6)",
     },
 ];

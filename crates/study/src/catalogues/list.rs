@@ -181,8 +181,11 @@ fn formats() -> CatalogueEntries {
     let mut json = Vec::new();
     for format in FORMATS {
         grid.row([format.name, format.summary]);
+        let layout = format.layout.iter();
+        let layout = layout.map(|(part, content)| json!({ "part": part, "content": content }));
+        let layout: Vec<Value> = layout.collect();
         json.push(json!({ "name": format.name, "summary": format.summary,
-            "explanation": format.explanation, "source": format.source }));
+            "explanation": format.explanation, "layout": layout, "source": format.source }));
     }
     CatalogueEntries { grid, json }
 }

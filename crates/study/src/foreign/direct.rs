@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Read};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -12,7 +13,7 @@ use broadleaf_import::{ForeignFormat, ImportEntry, ImportOptions, ImportSource, 
 use broadleaf_report::number::{grouped, size};
 use broadleaf_trace::{Grain, Header};
 
-use super::import::{cannot_read, encode, imported_by, in_words};
+use super::import::{cannot_read, counted_notes, encode, head_with, imported_by, reserve_room};
 use crate::failure::Failure;
 use crate::output::{argument, shown};
 
@@ -117,6 +118,7 @@ impl DirectTrace {
         let mut header = Header::new(options.grain);
         importer.describe(&mut header);
         header.recorder = imported_by(format);
+        reserve_room(importer.as_ref(), &mut header);
         let temporary = "the temporary recording";
         let no_room = |error| Failure::writing(temporary, &error);
         let file = BufWriter::new(tempfile::tempfile().map_err(no_room)?);
@@ -127,9 +129,12 @@ impl DirectTrace {
         if !is_long {
             announce();
         }
-        let left_out = importer.left_out();
-        if !left_out.is_empty() {
-            log::info!("{name}: {}", in_words(&left_out));
+        let counted = counted_notes(importer.as_ref());
+        if let Some(head) = head_with(&mut header, &counted, temporary)? {
+            file.write_all_at(&head, 0).map_err(no_room)?;
+        }
+        for note in counted {
+            log::info!("{name}: {note}");
         }
         let bytes = file.metadata().map_err(no_room)?.len();
         let (counts, records) = (importer.counts(), self.entry.records);

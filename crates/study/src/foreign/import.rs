@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use broadleaf_import::{
-    ImportBatch, ImportError, ImportOptions, ImportSource, LeftOut, TraceImporter, importable,
+    ImportBatch, ImportError, ImportOptions, ImportSource, TraceImporter, importable,
 };
 use broadleaf_report::number::{grouped, size};
 use broadleaf_trace::{Encoder, Grain, Header, WriteError, head_bytes};
@@ -14,7 +14,8 @@ use crate::output::{Access, Output, argument, refuse_input, shown, sweep};
 use crate::provenance::made_by;
 use crate::watch::{Watch, Work};
 
-/// The bytes that a trace's head reserves for the note with the counts of left-out records.
+/// The bytes that a trace's head reserves for the notes with the counts of records that are left
+/// out or taken otherwise.
 const ROOM: usize = 1024;
 
 /// A trace to import.
@@ -38,8 +39,8 @@ pub struct ImportRequest<'a> {
     pub watch: &'a dyn Watch,
 }
 
-/// Imports a trace, and returns the path of the recording. Notes count the imported accesses and
-/// the records that were left out.
+/// Imports a trace, and returns the path of the recording. Notes count the imported accesses, the
+/// records that were left out, and the references that were taken otherwise.
 ///
 /// # Errors
 /// If no importer has the name, the output exists, or the trace cannot be read or is damaged.
@@ -79,8 +80,8 @@ pub fn import(options: &ImportRequest<'_>) -> Result<PathBuf, Failure> {
             "a trace is no text: give a file with -o, or a pipe",
         ));
     }
-    if importer.may_leave_out() && out.can_replace_start() {
-        header.room = ROOM;
+    if out.can_replace_start() {
+        reserve_room(importer.as_ref(), &mut header);
     }
     let expected = meter.size().map_or(Work::Unknown, Work::Bytes);
     let bar = options.watch.begin("importing", expected);
@@ -90,13 +91,8 @@ pub fn import(options: &ImportRequest<'_>) -> Result<PathBuf, Failure> {
     })?;
     drop(bar);
     let written = out.written();
-    let left_out = importer.left_out();
-    let left_out = (!left_out.is_empty()).then(|| in_words(&left_out));
-    // The numbers are known only now, so the head has kept room for them.
-    if let Some(text) = &left_out
-        && header.note_in_room(text.clone())
-    {
-        let head = head_bytes(&header).map_err(|error| cannot_write(&name, error))?;
+    let counted = counted_notes(importer.as_ref());
+    if let Some(head) = head_with(&mut header, &counted, &name)? {
         let replaced = out.replace_start(&head);
         replaced.map_err(|error| Failure::writing(&name, &error))?;
     }
@@ -111,8 +107,8 @@ pub fn import(options: &ImportRequest<'_>) -> Result<PathBuf, Failure> {
         size(written),
         written as f64 / counts.accesses().max(1) as f64,
     );
-    if let Some(text) = left_out {
-        log::info!("{name}: {text}");
+    for note in counted {
+        log::info!("{name}: {note}");
     }
     log::info!("next: broadleaf compare {}", argument(&path));
     Ok(path)
@@ -132,11 +128,39 @@ pub(crate) fn is_imported(header: &Header) -> bool {
     header.recorder.contains(IMPORT_FROM)
 }
 
-/// The numbers of records that have no place in the trace.
-pub(super) fn in_words(left_out: &[LeftOut]) -> String {
+/// Reserves room for the [counted notes](counted_notes) of an import in the head of its trace.
+pub(super) fn reserve_room(importer: &dyn TraceImporter, header: &mut Header) {
+    if importer.may_leave_out() {
+        header.room = ROOM;
+    }
+}
+
+/// The notes with the numbers of records that have no place in the trace, and of references that
+/// were taken otherwise than the input states them.
+pub(super) fn counted_notes(importer: &dyn TraceImporter) -> Vec<String> {
+    let left_out = importer.left_out();
     let each = left_out.iter();
     let each = each.map(|left| format!("{} {}", grouped(left.count), left.what));
-    format!("left out: {}", each.collect::<Vec<_>>().join("; "))
+    let each: Vec<String> = each.collect();
+    let left_out = (!each.is_empty()).then(|| format!("left out: {}", each.join("; ")));
+    let taken = importer.taken().into_iter();
+    let taken = taken.map(|taken| format!("{} {}", grouped(taken.count), taken.how));
+    left_out.into_iter().chain(taken).collect()
+}
+
+/// The bytes of the trace's head with these notes, which replace the head that was written before
+/// the numbers were known. `None` if there are no notes, or the head has no room for them.
+pub(super) fn head_with(
+    header: &mut Header,
+    notes: &[String],
+    name: &str,
+) -> Result<Option<Vec<u8>>, Failure> {
+    let mut has_new = false;
+    for note in notes {
+        has_new |= header.note_in_room(note.clone());
+    }
+    let head = has_new.then(|| head_bytes(header)).transpose();
+    head.map_err(|error| cannot_write(name, error))
 }
 
 /// Writes all that the importer reads. `name` is the name of `out` in messages.
