@@ -43,6 +43,12 @@ impl Fold {
         self.pending = self.pending.saturating_add(1);
     }
 
+    /// That many more instructions began.
+    #[inline]
+    pub const fn instructions(&mut self, count: u32) {
+        self.pending = self.pending.saturating_add(count);
+    }
+
     /// An instruction was fetched whose first byte is at `address`. The visit that it ends is
     /// appended to `out`.
     #[inline]
@@ -67,10 +73,23 @@ impl Fold {
     /// for each of the others, lowest address first.
     #[inline]
     pub fn access(&mut self, access: DataAccess, first: u64, last: u64, out: &mut Vec<Visit>) {
-        let unit = first >> self.shift;
+        let (unit, end) = (first >> self.shift, last >> self.shift);
+        match &mut self.open {
+            Some(visit) if end == unit && takes(visit, unit, self.pending) => {
+                visit.instructions += std::mem::take(&mut self.pending);
+                count(visit, access);
+            }
+            _ => self.other_access(access, unit, end, out),
+        }
+    }
+
+    /// An access that is not within the unit of the visit that grows. Apart from the common case,
+    /// which is short enough to be inlined.
+    #[inline(never)]
+    fn other_access(&mut self, access: DataAccess, unit: u64, end: u64, out: &mut Vec<Visit>) {
         let instructions = std::mem::take(&mut self.pending);
         match &mut self.open {
-            Some(visit) if visit.unit == unit && !visit.fetch && has_room(visit, instructions) => {
+            Some(visit) if takes(visit, unit, instructions) => {
                 visit.instructions += instructions;
                 count(visit, access);
             }
@@ -86,7 +105,6 @@ impl Fold {
                 }
             }
         }
-        let end = last >> self.shift;
         if end != unit {
             self.straddle(access, unit, end, out);
         }
@@ -134,10 +152,13 @@ impl Fold {
     }
 }
 
-/// Returns true if one more access and that many instructions fit the visit's 32-bit counts.
+/// Returns true if a visit is one of data in this unit, and one more access and that many
+/// instructions fit its 32-bit counts.
 #[inline]
-const fn has_room(visit: &Visit, instructions: u32) -> bool {
-    visit.loads < u32::MAX
+const fn takes(visit: &Visit, unit: u64, instructions: u32) -> bool {
+    visit.unit == unit
+        && !visit.fetch
+        && visit.loads < u32::MAX
         && visit.stores < u32::MAX
         && visit.instructions.checked_add(instructions).is_some()
 }
@@ -266,6 +287,22 @@ mod tests {
         fold.cut(&mut out);
         assert_eq!(out.len(), 2);
         assert_eq!((out[1].accesses(), out[1].instructions), (0, 1));
+    }
+
+    /// Instructions together are those one by one, beyond what a visit can count, too.
+    #[test]
+    fn many_instructions_are_as_many_as_one_by_one() {
+        let mut fold = Fold::new(Grain::Page);
+        let mut out = Vec::new();
+        fold.instruction();
+        fold.instructions(2);
+        fold.access(DataAccess::Load, 0, 0, &mut out);
+        fold.instructions(u32::MAX);
+        fold.instructions(1);
+        fold.access(DataAccess::Load, 0, 0, &mut out);
+        fold.finish(&mut out);
+        let counts: Vec<u32> = out.iter().map(|visit| visit.instructions).collect();
+        assert_eq!(counts, [3, u32::MAX]);
     }
 
     #[test]

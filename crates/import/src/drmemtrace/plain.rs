@@ -49,6 +49,17 @@ impl Maker {
     }
 }
 
+/// The number of instructions that were fetched before the first other record. With size 0, a
+/// record is no fetch.
+#[inline]
+fn instructions_at_start(records: &[[u8; RECORD_BYTES]]) -> usize {
+    let is_other = |bytes: &[u8; RECORD_BYTES]| {
+        let (kind, size, _) = fields(bytes);
+        !is_instruction(kind) || size == 0
+    };
+    records.iter().position(is_other).unwrap_or(records.len())
+}
+
 /// The counts of a stretch.
 #[derive(Default)]
 struct PlainCounts {
@@ -67,36 +78,55 @@ impl PlainCounts {
         fold: &mut Fold,
         (batch, goal): (&mut ImportBatch, usize),
     ) -> usize {
-        for (number, bytes) in records.iter().enumerate() {
-            if batch.visits.len() >= goal {
-                return number;
-            }
-            let (kind, size, address) = fields(bytes);
-            if is_instruction(kind) && size > 0 {
-                self.instructions += 1;
-                self.last_instruction = Some((address, size));
-                match FETCHES {
-                    true => fold.fetch(address, &mut batch.visits),
-                    false => fold.instruction(),
+        let visits = &mut batch.visits;
+        // Counted here and added at the end, so that the loop keeps the numbers in registers.
+        let (mut loads, mut stores, mut instructions) = (0, 0, 0);
+        let mut last_instruction = None;
+        let mut read = 0;
+        while visits.len() < goal {
+            // Instructions without a fetch are most records, and need no more than a count.
+            let rest = &records[read..];
+            let run = instructions_at_start(rest);
+            if run > 0 {
+                last_instruction = Some(read + run - 1);
+                instructions += run as u64;
+                if FETCHES {
+                    for bytes in &rest[..run] {
+                        fold.fetch(fields(bytes).2, visits);
+                    }
+                } else {
+                    // At most the records of a buffer.
+                    fold.instructions(run as u32);
                 }
-                continue;
+                read += run;
             }
+            let Some(bytes) = records.get(read) else {
+                break;
+            };
+            let (kind, size, address) = fields(bytes);
+            let reach = u64::from(size).checked_sub(1);
+            let last = reach.and_then(|reach| address.checked_add(reach));
             let access = match kind {
                 code::LOAD => DataAccess::Load,
                 code::STORE => DataAccess::Store,
-                _ => return number,
+                _ => break,
             };
-            let reach = u64::from(size).checked_sub(1);
-            let Some(last) = reach.and_then(|reach| address.checked_add(reach)) else {
-                return number;
-            };
+            let Some(last) = last else { break };
             match access {
-                DataAccess::Load => self.loads += 1,
-                DataAccess::Store => self.stores += 1,
+                DataAccess::Load => loads += 1,
+                DataAccess::Store => stores += 1,
             }
-            fold.access(access, address, last, &mut batch.visits);
+            fold.access(access, address, last, visits);
+            read += 1;
         }
-        records.len()
+        self.loads = loads;
+        self.stores = stores;
+        self.instructions = instructions;
+        self.last_instruction = last_instruction.map(|at: usize| {
+            let (_, size, address) = fields(&records[at]);
+            (address, size)
+        });
+        read
     }
 
     fn add_to(&self, counts: &mut ImportCounts) {

@@ -6,7 +6,7 @@ use broadleaf_units::Described;
 use crate::catalogue::ForeignFormat;
 use crate::error::ImportError;
 use crate::import::{ImportEntry, ImportOptions, LeftOut, OpenedImport};
-use crate::lines::{LineWords, Lines, hexadecimal, shown, words};
+use crate::lines::{Lines, hexadecimal, shown, words};
 use crate::references::{Reference, ReferenceImporter, ReferenceReader};
 use crate::source::ImportSource;
 
@@ -59,34 +59,55 @@ const KERNEL: u64 = 1 << 63;
 
 struct PerfReader {
     lines: Lines,
-    /// The event of the last sample. The next sample mostly has the same one.
-    last: PerfEvent,
+    /// How the last samples of two events began, the last one first. The next sample mostly begins
+    /// as one of these.
+    known: [PerfStart; 2],
 }
 
-/// An event: its name, and the kind of access that the name implies.
+/// The start of a sample, up to its event, and the kind of access that the event implies.
 #[derive(Debug, Default)]
-struct PerfEvent {
-    name: Vec<u8>,
+struct PerfStart {
+    /// The bytes up to the colon of the event. Empty if there was no sample yet.
+    bytes: Vec<u8>,
+    /// The first byte of the event's name.
+    event_at: usize,
     is_load: bool,
     is_store: bool,
+    /// A name of a data source may be in it.
+    has_letter_o: bool,
 }
 
-impl PerfEvent {
-    /// Becomes the event of that name.
-    #[inline]
-    fn become_named(&mut self, name: &[u8]) {
-        if self.name != name {
-            self.name = name.to_vec();
-            self.is_load = holds(name, b"load");
-            self.is_store = holds(name, b"store");
+impl PerfStart {
+    fn event(&self) -> &[u8] {
+        &self.bytes[self.event_at..]
+    }
+
+    /// Becomes the start of a sample with these bytes, whose event begins at `event_at`.
+    fn become_start(&mut self, bytes: &[u8], event_at: usize) {
+        let event = &bytes[event_at..];
+        if self.event() != event {
+            self.is_load = holds(event, b"load");
+            self.is_store = holds(event, b"store");
         }
+        self.bytes.clear();
+        self.bytes.extend_from_slice(bytes);
+        self.event_at = event_at;
+        self.has_letter_o = memchr::memchr(b'O', bytes).is_some();
+    }
+
+    /// The bytes after this start, if the line begins so and its next byte ends the event.
+    #[inline]
+    fn rest_of<'l>(&self, line: &'l [u8]) -> Option<&'l [u8]> {
+        let rest = line.strip_prefix(self.bytes.as_slice())?;
+        let is_whole = matches!(rest, [b' ' | b'\t', ..]);
+        Some(rest).filter(|_| is_whole && !self.bytes.is_empty())
     }
 }
 
 fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
     let lines = Lines::new(source.decompressed()?);
-    let last = PerfEvent::default();
-    let reader = PerfReader { lines, last };
+    let known = <[PerfStart; 2]>::default();
+    let reader = PerfReader { lines, known };
     Ok(Box::new(ReferenceImporter::new(reader, options)))
 }
 
@@ -99,9 +120,8 @@ fn holds(text: &[u8], wanted: &[u8]) -> bool {
     memchr::memmem::find(text, wanted).is_some()
 }
 
-/// The first event of a line, and the words after it.
-#[inline]
-fn event(line: &[u8]) -> Option<(&[u8], LineWords<'_>)> {
+/// The first event of a line: the bytes before it, and those up to its colon.
+fn event(line: &[u8]) -> Option<(usize, usize)> {
     for colon in memchr::memchr_iter(b':', line) {
         let (before, after) = line.split_at(colon + 1);
         if !matches!(after, [] | [b' ' | b'\t', ..]) {
@@ -109,17 +129,65 @@ fn event(line: &[u8]) -> Option<(&[u8], LineWords<'_>)> {
         }
         let begin = memchr::memrchr2(b' ', b'\t', before).map_or(0, |blank| blank + 1);
         if is_event(&before[begin..]) {
-            return Some((&before[begin..], words(after)));
+            return Some((begin, colon + 1));
         }
     }
     None
 }
 
-fn reference(line: &[u8], last: &mut PerfEvent) -> Result<Reference, String> {
-    let (event, mut words) = event(line).ok_or(
+/// The address and the instruction's address of a sample with nothing else after its event. `None`
+/// for other samples, which are not wrong for that.
+#[inline]
+fn plain_addresses(rest: &[u8]) -> Option<(u64, Option<u64>)> {
+    let (first, rest) = leading_hexadecimal(rest)?;
+    match leading_hexadecimal(rest) {
+        Some((instruction, [])) => Some((first, Some(instruction))),
+        None if rest.is_empty() => Some((first, None)),
+        Some(_) | None => None,
+    }
+}
+
+/// The hexadecimal number after blanks, and the bytes after it: none, or a blank and others.
+#[inline]
+fn leading_hexadecimal(mut text: &[u8]) -> Option<(u64, &[u8])> {
+    // Columns are aligned by many blanks.
+    while let Some((b"        ", rest)) = text.split_first_chunk::<8>() {
+        text = rest;
+    }
+    while let [b' ' | b'\t', rest @ ..] = text {
+        text = rest;
+    }
+    let end = text.iter().position(|byte| matches!(byte, b' ' | b'\t'));
+    let (word, rest) = text.split_at(end.unwrap_or(text.len()));
+    Some((hexadecimal(word)?, rest))
+}
+
+/// The kind of access of a sample whose event or data source names these, and its reference.
+#[inline]
+fn sample((is_load, is_store): (bool, bool), first: u64, instruction: Option<u64>) -> Reference {
+    let access = match (is_load, is_store) {
+        _ if first == 0 || first >= KERNEL => return Reference::Nothing,
+        (true, false) => DataAccess::Load,
+        (false, true) => DataAccess::Store,
+        (true, true) | (false, false) => return Reference::Nothing,
+    };
+    match instruction {
+        Some(address) if address < KERNEL => Reference::Both(address, access, first, first),
+        _ => Reference::Data(access, first, first),
+    }
+}
+
+/// The reference of a line. `known` becomes the starts of the last samples.
+#[inline]
+fn reference(line: &[u8], known: &mut [PerfStart; 2]) -> Result<Reference, String> {
+    if let Some(reference) = known_start(line, known) {
+        return Ok(reference);
+    }
+    let (begin, end) = event(line).ok_or(
         "no event, which is a word with a colon at its end: print samples by `perf script -F \
          event,addr,ip`, without call chains",
     )?;
+    let (event, mut words) = (&line[begin..end], words(&line[end..]));
     let address = words.next().unwrap_or_default();
     let first = hexadecimal(address)
         .ok_or_else(|| format!("{} is no hexadecimal address of 64 bits", shown(address)))?;
@@ -129,19 +197,34 @@ fn reference(line: &[u8], last: &mut PerfEvent) -> Result<Reference, String> {
     let instruction = words.next().filter(|_| !has_source);
     let instruction =
         instruction.and_then(|word| hexadecimal(word.strip_suffix(b":").unwrap_or(word)));
-    last.become_named(event);
-    let is_load = last.is_load || names_source && holds(line, b"OP LOAD");
-    let is_store = last.is_store || names_source && holds(line, b"OP STORE");
-    let access = match (is_load, is_store) {
-        _ if first == 0 || first >= KERNEL => return Ok(Reference::Nothing),
-        (true, false) => DataAccess::Load,
-        (false, true) => DataAccess::Store,
-        (true, true) | (false, false) => return Ok(Reference::Nothing),
+    if known[0].event() != event {
+        known.swap(0, 1);
+    }
+    known[0].become_start(&line[..end], begin);
+    let is_load = known[0].is_load || names_source && holds(line, b"OP LOAD");
+    let is_store = known[0].is_store || names_source && holds(line, b"OP STORE");
+    Ok(sample((is_load, is_store), first, instruction))
+}
+
+/// The reference of a line that begins as one of the last samples did, and holds addresses alone
+/// after its event. `None` for other lines. The first event of such a line is the known one: it
+/// follows from the bytes up to it, and the blank after it.
+#[inline]
+fn known_start(line: &[u8], known: &mut [PerfStart; 2]) -> Option<Reference> {
+    let rest = match known[0].rest_of(line) {
+        Some(rest) => rest,
+        None => {
+            let rest = known[1].rest_of(line)?;
+            known.swap(0, 1);
+            rest
+        }
     };
-    Ok(match instruction {
-        Some(address) if address < KERNEL => Reference::Both(address, access, first, first),
-        _ => Reference::Data(access, first, first),
-    })
+    let start = &known[0];
+    if start.has_letter_o {
+        return None;
+    }
+    let (first, instruction) = plain_addresses(rest)?;
+    Some(sample((start.is_load, start.is_store), first, instruction))
 }
 
 impl ReferenceReader for PerfReader {
@@ -150,7 +233,7 @@ impl ReferenceReader for PerfReader {
             match self.lines.next()? {
                 None => return Ok(None),
                 Some(line) if line.trim_ascii().is_empty() || line.starts_with(b"#") => {}
-                Some(line) => break reference(line, &mut self.last),
+                Some(line) => break reference(line, &mut self.known),
             }
         };
         found.map(Some).map_err(|reason| self.lines.bad(reason))
@@ -200,6 +283,42 @@ mod tests {
         assert_eq!(left_out[0].count, 3);
         let units: Vec<u64> = visits.iter().map(|visit| visit.unit).collect();
         assert_eq!(units, [0x7_f123_4567, 0x7_f123_4568, 0x601]);
+    }
+
+    /// A sample is read alike after any other samples.
+    #[test]
+    fn samples_do_not_depend_on_those_before() {
+        let lines = [
+            " 4711 cpu/mem-loads,ldlat=30/P:     7f1234567890     55d0c0ffee00",
+            " 4711 cpu/mem-loads,ldlat=30/P:     7f1234567890",
+            " 4711 cpu/mem-loads,ldlat=30/P:     7f1234567890  ",
+            " 4711 cpu/mem-loads,ldlat=30/P:\t7f1234567890 0x55d0c0ffee04 main",
+            " 4711 cpu/mem-loads,ldlat=30/P:x: 7f1234567890 55d0c0ffee04",
+            " 4711 cpu/mem-loads,ldlat=30/P: 7f1234567890 55d0c0ffee04: main",
+            " 4711 cpu/mem-loads,ldlat=30/P: ffff888100000000 ffffffff81000000",
+            " 4711 cpu/mem-loads,ldlat=30/P: 7f1234567890 5080022 |OP STORE|LVL L1 hit 401000",
+            " 4711 cpu/mem-loads,ldlat=30/P: y 401000",
+            " 4711 cpu/mem-loads,ldlat=30/P:",
+            " 4711 cpu/mem-stores/P:             7f1234568000     55d0c0ffee04",
+            " 4712 cpu/mem-stores/P:             7f1234568000     55d0c0ffee04",
+            " 4712 ibs_op//: 601000 401000",
+            " 4712 ibs_op//: 601000 5080022 |OP LOAD|LVL L1 hit 401000",
+            " OP LOAD 1 ibs_op//: 601000 401000",
+            " |OP LOAD 1 ibs_op//: 601000 401000",
+            "1 9.5: 1 cpu/mem-loads/: 601000 401000",
+            "1 9.6: 1 cpu/mem-loads/: 601040 401000",
+        ];
+        let alone = |line: &str| reference(line.as_bytes(), &mut Default::default());
+        let mut known = Default::default();
+        for before in lines {
+            for line in lines {
+                for _ in 0..2 {
+                    let found = reference(line.as_bytes(), &mut known);
+                    assert_eq!(found, alone(line), "{line} after {before}");
+                }
+                let _ = reference(before.as_bytes(), &mut known);
+            }
+        }
     }
 
     #[test]
