@@ -11,6 +11,7 @@ mod rendered;
 mod replay;
 mod request;
 mod side_by_side;
+mod usual;
 mod windowed;
 
 use std::num::NonZero;
@@ -44,6 +45,7 @@ pub use replay::{available_threads, replay};
 pub(crate) use replay::{going_on, within_machine};
 pub use request::{Request, WARM_UP, warm_up_share};
 pub(crate) use side_by_side::{SideBySide, needs_fetches, visit_ends};
+pub use usual::{policies_of_each, reference_policies, refuse_formats, usual_policies};
 
 /// The result of a comparison, with the results of reference policies that the user did not
 /// request.
