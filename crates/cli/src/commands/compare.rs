@@ -14,7 +14,7 @@ use crate::args::{Compare, CompareFormat, write_page};
 use crate::progress::Bars;
 use crate::say;
 use crate::terminal::glyphs;
-use broadleaf_study::explained::{PlannedAccelerator, plan_table};
+use broadleaf_study::explained::{PlannedReplay, plan_table};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::foreseeing::refuse_future;
 use broadleaf_study::output::Output;
@@ -87,9 +87,9 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     write_page(page, || comparisons_page(&answers))
 }
 
-/// Prints the accelerators of a plan to standard error.
-fn show_plan(accelerators: &[PlannedAccelerator]) {
-    let table = plan_table(accelerators, say::table_view());
+/// Prints the plan of a replay to standard error.
+fn show_plan(planned: &PlannedReplay) {
+    let table = plan_table(planned, say::table_view());
     table.lines().for_each(|line| say!("{line}"));
 }
 

@@ -176,17 +176,46 @@ fn a_policy_that_needs_frames_gets_memory_without_limit() {
             .to_string()
             .contains("alpha21264 has no TLB for")
     );
-    let text = refused(&run(&["compare", &blocks, "--policy=navarro", "--curve"]));
-    assert!(
-        text.contains("navarro allocates frames") && text.contains("--curve"),
-        "{text}"
-    );
+}
+
+/// A curve of the model does not change any other count.
+#[test]
+fn curves_are_counted_in_every_memory() {
+    let blocks = golden("blocks.bl");
+    for rest in [
+        &["--policy=navarro"][..],
+        &["--policy=greedy", "--machine=zen4"],
+        &["--policy=greedy", "--memory=64M"],
+    ] {
+        let of = |more: &[&str]| -> Value {
+            let all = [&["compare", &*blocks, "--format=json"], rest, more].concat();
+            serde_json::from_str(&succeeded(&run(&all))).expect("JSON")
+        };
+        let mut with = of(&["--curve"])["results"].take();
+        let mut without = of(&[])["results"].take();
+        for (with, without) in with
+            .as_array_mut()
+            .expect("results")
+            .iter_mut()
+            .zip(without.as_array_mut().expect("results"))
+        {
+            let curve = with["curve"].take();
+            let points = curve.as_array().expect("a curve");
+            assert!(points.iter().any(|point| point["misses"] != 0), "{rest:?}");
+            without["curve"] = Value::Null;
+            assert_eq!(with, without, "{rest:?}");
+        }
+        let all = [&["compare", &*blocks, "--curve"], rest].concat();
+        let table = succeeded(&run(&all));
+        assert!(
+            table.contains("4k pages: misses against entries"),
+            "{table}"
+        );
+    }
 }
 
 #[test]
-fn curves_and_rows_have_no_room_for_it() {
-    let text = refused(&compare(&["--memory=75%", "--curve"]));
-    assert!(text.contains("leave --memory or --curve out"), "{text}");
+fn rows_have_no_room_for_it() {
     for format in ["csv", "parquet"] {
         let format = format!("--format={format}");
         let text = refused(&compare(&["--memory=75%", "--over-time", &format]));
