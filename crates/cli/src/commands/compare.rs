@@ -52,7 +52,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
         },
         view: options.result.view(view),
     };
-    let memory = options.memory.request();
+    let memory = options.memory.request()?;
     let cache = options.cache.cache()?;
     let extra = reference_policies(&machines, options.format == CompareFormat::Table);
     let maps = page.is_some() || !options.map.is_empty();

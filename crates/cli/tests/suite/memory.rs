@@ -67,20 +67,46 @@ fn bad_sizes_are_refused_with_what_would_be_good() {
 }
 
 #[test]
-fn what_belongs_to_memory_needs_it() {
+fn parts_of_memory_need_a_size_of_it() {
+    for (option, why) in [
+        ("--occupied=30%", "memory without limit has no shares"),
+        ("--movable=30%", "memory without limit is not occupied"),
+        ("--seed=2", "memory without limit is not occupied"),
+        ("--swap=1G", "memory without limit never does"),
+        ("--fragmentation=30%", "memory without limit has no parts"),
+        (
+            "--buddyinfo=/proc/buddyinfo",
+            "the rest of memory is occupied up to its size",
+        ),
+    ] {
+        let text = refused(&compare(&[option]));
+        let name = option.split('=').next().expect("a name");
+        assert!(text.contains(&format!("broadleaf: {name} ")), "{text}");
+        let end = format!("{why}: add a size, such as --memory 75%");
+        assert!(text.trim_end().ends_with(&end), "{option}: {text}");
+    }
+}
+
+/// These options serve memory without limit, and the answer says so.
+#[test]
+fn the_rest_of_what_belongs_to_memory_needs_no_size() {
+    let trace = golden("blocks.bl");
     for option in [
-        "--occupied=30%",
-        "--movable=30%",
-        "--seed=2",
-        "--swap=1G",
         "--files=memory",
         "--costs=disk=1",
-        "--fragmentation=30%",
-        "--buddyinfo=/proc/buddyinfo",
-        "--after=other.bl",
+        "--rate=1e6/s",
+        "--allocator=best-fit",
+        "--code",
+        &format!("--after={trace}"),
     ] {
-        let text = usage(&[option]);
-        assert!(text.contains("--memory"), "{option}: {text}");
+        let answer = json(&[option]);
+        let name = option.split('=').next().expect("a name");
+        let note = format!("{name} asks for memory that is modelled down to the frame");
+        assert!(answer["notes"].to_string().contains(&note), "{option}");
+        assert_eq!(answer["memory"]["bytes"], Value::Null, "{option}");
+        let asked = json(&["--memory=unlimited", option]);
+        assert_eq!(answer["results"], asked["results"], "{option}");
+        assert!(!asked["notes"].to_string().contains("--memory limits it"));
     }
 }
 
