@@ -155,7 +155,7 @@ def curve(
     Raises
     ------
     InvalidInput
-        If an argument or the trace is wrong, or a policy needs frames of memory.
+        If an argument or the trace is wrong.
     """
     comparison = compare(
         trace,

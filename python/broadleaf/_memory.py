@@ -17,7 +17,8 @@ class Memory:
     Parameters
     ----------
     size
-        Bytes, a size (``"512M"``), a share of the program's footprint (``"75%"``), or ``"unlimited"``.
+        Bytes, a size (``"512M"``), a share of the program's footprint (``"75%"``), or ``"unlimited"``. Without a size,
+        memory is unlimited if another parameter is given.
     after
         Traces of programs that ran before in the same memory.
     occupied

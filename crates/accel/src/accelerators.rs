@@ -159,6 +159,10 @@ fn filters(plan: &Plan) -> Result<(), WhyNot> {
     if plan.restarts_instructions() {
         return Err(WhyNot::Restarts);
     }
+    if plan.curves() && covers(plan).is_err() {
+        // The quick path passes to its curves the pages that its filter leaves out.
+        return Err(WhyNot::NotAsked("curves of the model need all visits"));
+    }
     not_all_notified(plan)?;
     let mut policies = plan.policies().iter();
     if policies.any(|policy| matches!(policy.needs().foresight, Foresight::Cheapest(_))) {

@@ -1,8 +1,9 @@
 //! Miss-ratio curves: TLBs of every geometry under one policy.
 
-use crate::Stacks;
 use broadleaf_memory::{GEOMETRY, Shootdown};
 use broadleaf_metrics::CurvePoint;
+use broadleaf_model::shared::curve_points;
+use broadleaf_tlb::Stacks;
 use broadleaf_units::{BlockNumber, PageNumber, PageSize, SpaceId};
 
 /// TLBs of every geometry under one policy, with separate TLBs for each page size.
@@ -55,14 +56,6 @@ impl Curve {
             (PageSize::SIZE_4K, &self.base_pages),
             (PageSize::SIZE_2M, &self.superpages),
         ];
-        let points = sizes.into_iter().flat_map(|(size, stacks)| {
-            stacks.misses().map(move |one| CurvePoint {
-                page_size: size.bytes(),
-                sets: one.sets as u64,
-                ways: one.ways as u64,
-                misses: one.misses,
-            })
-        });
-        points.collect()
+        curve_points(sizes)
     }
 }

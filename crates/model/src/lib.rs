@@ -25,13 +25,15 @@
 //! A lookup reaches a machine at once, later with others (`world/waiting.rs`), in a group
 //! (`world/grouped.rs`), or on a short path for one machine with caches (`world/caching.rs`).
 //! `world/quiet.rs` and `world/filtering.rs` leave out lookups that hit and change nothing. All
-//! these routes count alike. `result.rs` turns the counts into results.
+//! these routes count alike. A plan with curves replays every visit: TLBs of every geometry see
+//! each reference to data as well (`world/curves.rs`). `result.rs` turns the counts into results.
 #![forbid(unsafe_code)]
 
 mod beginning;
 mod charged;
 mod choices;
 mod core_clock;
+mod curve;
 mod earlier;
 pub mod events;
 mod filter;

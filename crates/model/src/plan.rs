@@ -186,7 +186,7 @@ impl Plan {
     }
 
     pub(crate) const fn replays_all_visits(&self) -> bool {
-        self.all_visits || self.restarts
+        self.all_visits || self.restarts || self.curves
     }
 
     /// Lets each instruction begin again after a TLB miss. The source has to be read by instruction

@@ -301,6 +301,7 @@ fn result((world, mmu): (&World<'_>, &Mmu<'_>), stream: &Stream, base_faults: u6
         caches: mmu.cached.as_ref().map(|cached| cached.result(&cores)),
         walks,
         walk_cycles,
+        curve: world.curve_of(mmu),
         memory: Some(MemoryResult {
             base_page_bytes: world.system.size(0).bytes(),
             page_sizes,

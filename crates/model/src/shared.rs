@@ -3,8 +3,10 @@
 use crate::earlier::is_earlier;
 use crate::stream::Stream;
 use broadleaf_memory::{Counters, MemoryTotals, Touches};
-use broadleaf_metrics::CellResult;
+use broadleaf_metrics::{CellResult, CurvePoint};
 use broadleaf_policy::{Refusal, Refusals};
+use broadleaf_tlb::Stacks;
+use broadleaf_units::PageSize;
 
 /// The counts of a memory, and the promotions that a policy was refused.
 pub fn of_memory(
@@ -42,6 +44,21 @@ pub fn of_memory(
         refusals: refusals.iter().map(named).collect(),
         ..CellResult::default()
     }
+}
+
+/// The points of a curve: the misses of TLBs of every geometry, for pages of each size.
+pub fn curve_points<'s>(
+    sizes: impl IntoIterator<Item = (PageSize, &'s Stacks)>,
+) -> Vec<CurvePoint> {
+    let points = sizes.into_iter().flat_map(|(size, stacks)| {
+        stacks.misses().map(move |one| CurvePoint {
+            page_size: size.bytes(),
+            sets: one.sets as u64,
+            ways: one.ways as u64,
+            misses: one.misses,
+        })
+    });
+    points.collect()
 }
 
 /// The notes that a reader of the numbers needs about the trace.

@@ -65,17 +65,23 @@ impl<'a> MachineRuns<'a> {
         run.is_some()
     }
 
-    /// Adds what the plan asks for: page tables to all worlds, and listeners to the runs of these
-    /// numbers.
+    /// Adds what the plan asks for: page tables to all worlds, and curves and listeners to the runs
+    /// of these numbers.
     fn equipped(mut self, plan: &Plan, heard: impl Iterator<Item = usize>) -> Self {
         let (worlds, all) = (self.worlds.into_iter(), plan.walks_all_tables());
         self.worlds = worlds.map(|world| world.walking_tables(all)).collect();
+        let heard: Vec<usize> = heard.collect();
+        if plan.curves() {
+            for MachineRun { world, machine } in heard.iter().map(|number| self.runs[*number]) {
+                self.worlds[world].add_curve(machine);
+            }
+        }
         if plan.restarts_instructions() {
             let mmus = self.worlds.iter_mut().flat_map(World::mmus_mut);
             mmus.for_each(Mmu::begin_instructions_again);
         }
         if let Some(request) = plan.listening() {
-            for MachineRun { world, machine } in heard.map(|number| self.runs[number]) {
+            for MachineRun { world, machine } in heard.iter().map(|number| self.runs[*number]) {
                 self.worlds[world].listen(machine, request);
             }
         }
@@ -185,11 +191,13 @@ impl<'a> Worlds<'a> {
     }
 
     /// The worlds, for a pass that records the lookups of machines that know the future. No
-    /// listener follows the pass.
+    /// listener and no curve follows the pass.
     pub(super) fn recording_lookups(mut self, room: &LookupRoom) -> Self {
         for mmu in self.all.iter_mut().flat_map(World::mmus_mut) {
             mmu.listener = None;
         }
+        let worlds = self.all.into_iter();
+        self.all = worlds.map(World::without_curves).collect();
         self.foreseeing()
             .for_each(|mmu| mmu.future = Some(LookupFuture::recording(room.clone())));
         self

@@ -9,8 +9,10 @@ use broadleaf_units::SpaceId;
 use crate::future::OracleFuture;
 use crate::mappings::pages_in;
 use crate::memory::{BlockKey, OracleMemory};
-use crate::tlb::{FoundIn, PageSizeKind};
-use crate::{Foreknowledge, OracleCounts, PolicySpec, Recording, RuleSpec, RuledMachine, Survey};
+use crate::tlb::{FoundIn, OfOneSize, PageSizeKind};
+use crate::{
+    Foreknowledge, OracleCounts, PlainTlb, PolicySpec, Recording, RuleSpec, RuledMachine, Survey,
+};
 
 /// The pace of replaying a run of equal references.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -288,6 +290,34 @@ pub fn replay_items<'a>(
     machine: impl Into<RuledMachine>,
     pace: Pace,
 ) -> OracleCounts {
+    replayed(grain, items, policy, machine, pace, &[])
+        .finish()
+        .0
+}
+
+/// Returns the misses of TLBs of other geometries under `policy`: the points of its curve. Each
+/// geometry is a number of sets and a number of ways, for pages of each size.
+pub fn curve(
+    recording: &Recording,
+    policy: PolicySpec,
+    machine: impl Into<RuledMachine>,
+    geometries: &[(usize, usize)],
+) -> Vec<OfOneSize> {
+    let items = recording.items();
+    let pace = Pace::Leap;
+    let replayed = replayed(recording.grain, items, policy, machine, pace, geometries);
+    replayed.memory.tlb.others
+}
+
+/// Replays `policy` over `items`, with TLBs of these other geometries.
+fn replayed<'a>(
+    grain: Grain,
+    items: impl Iterator<Item = Item<'a>> + Clone,
+    policy: PolicySpec,
+    machine: impl Into<RuledMachine>,
+    pace: Pace,
+    geometries: &[(usize, usize)],
+) -> OracleReplay {
     let machine = machine.into();
     let mut survey = Survey::default();
     items.clone().for_each(|item| survey.item(&item));
@@ -295,6 +325,14 @@ pub fn replay_items<'a>(
     let run = |policy, known: &Foreknowledge, future| {
         let mut replay = OracleReplay::new(grain, policy, machine, pace, known);
         replay.future = future;
+        let sizes = [PageSizeKind::Base, PageSizeKind::Super];
+        replay.memory.tlb.others = (sizes.iter())
+            .flat_map(|size| geometries.iter().map(move |&of| (*size, of)))
+            .map(|(size, (sets, ways))| OfOneSize {
+                size,
+                tlb: PlainTlb::new(sets, ways),
+            })
+            .collect();
         items.clone().for_each(|item| replay.item(&item));
         replay
     };
@@ -306,5 +344,5 @@ pub fn replay_items<'a>(
     if machine.rule == RuleSpec::Opt {
         future = OracleFuture::after(&run(policy, &known, future).future);
     }
-    run(policy, &known, future).finish().0
+    run(policy, &known, future)
 }

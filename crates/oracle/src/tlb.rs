@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use broadleaf_units::SpaceId;
 
+use crate::PlainTlb;
 use crate::RuleSpec;
 use crate::drawn::DrawnNumbers;
 use crate::machine::{RuledMachine, TlbStructure};
@@ -84,6 +85,15 @@ fn insert(level: &mut [Filled], key: EntryKey) {
     filled.sets[set].insert(filled.rule, &mut filled.numbers, key);
 }
 
+/// A TLB of another geometry, which holds pages of one size. Its misses are a point of a curve.
+#[derive(Clone, Debug)]
+pub struct OfOneSize {
+    /// The size.
+    pub size: PageSizeKind,
+    /// The TLB.
+    pub tlb: PlainTlb<SpaceId>,
+}
+
 /// The data TLBs of a machine.
 pub struct AgedTlb {
     first: Vec<Filled>,
@@ -92,6 +102,8 @@ pub struct AgedTlb {
     fractures: bool,
     /// The entry of the first level that the last lookup hit or loaded.
     last: Option<EntryKey>,
+    /// TLBs of other geometries, which see every lookup and every removal.
+    pub(crate) others: Vec<OfOneSize>,
 }
 
 impl AgedTlb {
@@ -107,6 +119,7 @@ impl AgedTlb {
             second: empty(machine.second_level()).collect(),
             fractures: machine.fractures(),
             last: None,
+            others: Vec::new(),
         }
     }
 
@@ -129,6 +142,10 @@ impl AgedTlb {
     /// Looks up `page` (a base-page number). `leaf` is the size of the page that a walk would find.
     pub fn lookup(&mut self, space: SpaceId, page: u64, leaf: PageSizeKind) -> FoundIn {
         let page = (space, page);
+        let (_, size, number) = self.entry(page, leaf);
+        for other in self.others.iter_mut().filter(|other| other.size == size) {
+            other.tlb.reference((space, number));
+        }
         let [large, small] =
             [PageSizeKind::Super, PageSizeKind::Base].map(|of| self.entry(page, of));
         for key in [large, small] {
@@ -167,6 +184,9 @@ impl AgedTlb {
         let structures = self.first.iter_mut().chain(&mut self.second);
         for set in structures.flat_map(|filled| &mut filled.sets) {
             set.remove(&goes);
+        }
+        for OfOneSize { size, tlb } in &mut self.others {
+            tlb.keep(|(space, number)| !goes((*space, *size, *number)));
         }
     }
 

@@ -71,5 +71,5 @@ pub(crate) fn memory(py: Python<'_>, given: &Bound<'_, PyDict>) -> PyResult<Memo
             other => return Err(invalid(py, format!("memory has no key {other:?}"))),
         }
     }
-    Ok(request)
+    request.sized().map_err(|failure| exception(py, &failure))
 }

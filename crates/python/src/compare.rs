@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use broadleaf_policy::Refusal;
 use broadleaf_report::{
-    BASELINE, Glyphs, REFERENCE, View as TextView, comparison_table, curves, curves_svg, matrix_svg,
+    Glyphs, View as TextView, comparison_table, curves, curves_svg, matrix_svg,
 };
 use broadleaf_study::compare::{
-    ComparisonAnswer, Request, chosen_policies, compare as compare_trace,
+    ComparisonAnswer, PolicyChoice, Request, chosen_policies, compare as compare_trace,
+    reference_policies, usual_policies,
 };
-use broadleaf_study::machines::{design_space_policies, is_design_space};
 use broadleaf_study::output::json;
 use broadleaf_study::page::page;
 use broadleaf_study::shortage::refuse_lacking;
@@ -64,14 +64,14 @@ pub(crate) fn compare(
             "no machine is given: name one, such as \"skylake\"",
         ));
     }
-    let is_space = is_design_space(&machines);
     let mut choices = choices(py, policies, run.error())?;
     let are_given = !choices.is_empty();
-    if is_space && !are_given {
-        let usual = design_space_policies(&machines).into_iter();
-        choices = usual
-            .map(broadleaf_study::compare::PolicyChoice::Named)
-            .collect();
+    if !are_given {
+        choices.extend(
+            usual_policies(&machines)
+                .into_iter()
+                .map(PolicyChoice::Named),
+        );
     }
     if !WARM_UP_SHARES.contains(&warm_up) {
         let message = format!("warm_up is {warm_up}, and a share of a window is from 0 to 0.99");
@@ -85,14 +85,7 @@ pub(crate) fn compare(
         if are_given {
             refuse_lacking(&policies.policies, &machines)?;
         }
-        let all_have = machines
-            .iter()
-            .all(|machine| machine.page_sizes().len() > 1);
-        let extra: &[&str] = match (is_space, all_have) {
-            (true, _) => &[],
-            (false, true) => &[BASELINE, REFERENCE],
-            (false, false) => &[BASELINE],
-        };
+        let extra = reference_policies(&machines, true);
         let request = Request {
             trace: &trace,
             keep_going,

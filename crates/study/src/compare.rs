@@ -11,6 +11,7 @@ mod rendered;
 mod replay;
 mod request;
 mod side_by_side;
+mod usual;
 mod windowed;
 
 use std::num::NonZero;
@@ -22,7 +23,7 @@ use broadleaf_policy::{Foresight, Policy};
 use broadleaf_report::{Context, recommendations};
 
 use crate::answer::{AnsweredProgram, add_commands, can_be_run};
-use crate::explained::explained;
+use crate::explained::{PlannedReplay, explained, heading_beside};
 use crate::failure::Failure;
 use crate::listening::Listening;
 use crate::memory::MemoryRequest;
@@ -44,6 +45,7 @@ pub use replay::{available_threads, replay};
 pub(crate) use replay::{going_on, within_machine};
 pub use request::{Request, WARM_UP, warm_up_share};
 pub(crate) use side_by_side::{SideBySide, needs_fetches, visit_ends};
+pub use usual::{policies_of_each, reference_policies, refuse_formats, usual_policies};
 
 /// The result of a comparison, with the results of reference policies that the user did not
 /// request.
@@ -186,17 +188,6 @@ pub(crate) fn compare_beside(
         })?,
         None => None,
     };
-    if limits.is_some() && curves {
-        return Err(Failure::Wrong(match needs_frames {
-            Some(why) => format!(
-                "{why}, and curves are counted only if memory is not modelled down to the frame: \
-                 leave --curve out, or what needs frames"
-            ),
-            None => {
-                "curves need memory that is not limited: leave --memory or --curve out".to_owned()
-            }
-        }));
-    }
     let mut done = None;
     let mut size_note = None;
     let plan = if let (Some((limits, footprint)), Some(memory)) = (limits, memory) {
@@ -236,7 +227,7 @@ pub(crate) fn compare_beside(
         (false, Some(_)) => plan.keeping_reduced(),
         (false, None) => plan,
     };
-    // Curves need the visits that no machine of the plan filters out, and so does limited memory.
+    // Curves need the visits that no machine of the plan filters out, and so does modelled memory.
     let mut trace = if limited {
         Trace::open(trace, reading, Whole::Memory)?
     } else if curves {
@@ -254,8 +245,13 @@ pub(crate) fn compare_beside(
         true => plan,
         false => plan.without_fetches(),
     };
+    // The kernel's policy has a replay of its own, which reads the trace again.
+    let is_whole = can_be_opened_again(path) && !trace.is_given_reduced();
     if let Some(show) = explain_plan {
-        show(&explained(&plan, &trace));
+        show(&PlannedReplay {
+            heading: kernel.as_deref().filter(|_| is_whole).map(heading_beside),
+            accelerators: explained(&plan, &trace),
+        });
     }
     let replayable = Replayable {
         path,
@@ -296,7 +292,6 @@ pub(crate) fn compare_beside(
     }
     let references = references::of(&outcome.results);
     let mut results = outcome.results;
-    let is_whole = can_be_opened_again(path) && !trace.is_given_reduced();
     notes.extend(
         kernel
             .as_deref()
@@ -311,13 +306,13 @@ pub(crate) fn compare_beside(
             policies: AskedPolicies::default(),
             machines: plan.machines().to_vec(),
             threads: NonZero::new(threads),
-            curves: false,
+            curves,
             misses_over_time: false,
             warm_up,
             restarts: false,
             memory,
             cache,
-            explain_plan: None,
+            explain_plan,
             watch,
         };
         kernel_results(policy, request)

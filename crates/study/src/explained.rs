@@ -19,8 +19,28 @@ pub struct PlannedAccelerator {
     pub why_not: Option<String>,
 }
 
-/// Shows the accelerators of a plan.
-pub type ShowPlan<'a> = &'a dyn Fn(&[PlannedAccelerator]);
+/// The plan of one replay of a comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedReplay {
+    /// The subject of the replay, as a line. `None` if the comparison has no other replay.
+    pub heading: Option<String>,
+    /// All accelerators.
+    pub accelerators: Vec<PlannedAccelerator>,
+}
+
+/// Shows the plan of a replay.
+pub type ShowPlan<'a> = &'a dyn Fn(&PlannedReplay);
+
+/// The heading of the plan for the policies of a comparison beside `other`, which has a replay of
+/// its own.
+pub(crate) fn heading_beside(other: &str) -> String {
+    format!("replay of all policies but {other}:")
+}
+
+/// The heading of the plan for a policy that has a replay of its own.
+pub(crate) fn heading_of(policy: &str) -> String {
+    format!("replay of {policy}:")
+}
 
 /// The accelerators of a plan for an open trace.
 pub(crate) fn explained(plan: &Plan, trace: &Trace) -> Vec<PlannedAccelerator> {
@@ -45,13 +65,13 @@ pub(crate) fn explained(plan: &Plan, trace: &Trace) -> Vec<PlannedAccelerator> {
     planned.collect()
 }
 
-/// The accelerators of a plan as a table.
-pub fn plan_table(accelerators: &[PlannedAccelerator], view: View) -> String {
+/// The plan of a replay as a table, below its heading.
+pub fn plan_table(planned: &PlannedReplay, view: View) -> String {
     let mut grid = Grid::new()
         .column("accelerator", Align::Left)
         .column("used", Align::Left)
         .column("what it does, or why it is not used", Align::Left);
-    for planned in accelerators {
+    for planned in &planned.accelerators {
         let (used, text) = match &planned.why_not {
             None => (
                 "yes",
@@ -61,5 +81,6 @@ pub fn plan_table(accelerators: &[PlannedAccelerator], view: View) -> String {
         };
         grid.row([planned.name.to_owned(), used.to_owned(), text]);
     }
-    grid.render(view)
+    let heading = planned.heading.as_ref();
+    heading.map_or_else(String::new, |line| format!("{line}\n")) + &grid.render(view)
 }

@@ -164,13 +164,13 @@ pub(crate) fn without_frames(policies: &[Box<dyn Policy>], machines: &[Machine])
 }
 
 /// Returns true if machines come from a grid: they are compared by their areas, over one memory.
-pub fn is_design_space(machines: &[Machine]) -> bool {
+pub(crate) fn is_design_space(machines: &[Machine]) -> bool {
     machines.iter().any(|machine| is_grid(&machine.name))
 }
 
 /// The policies that a design space is compared under if the user names none: base pages, and
 /// Talluri's system with and without superpages of the largest size.
-pub fn design_space_policies(machines: &[Machine]) -> Vec<String> {
+pub(crate) fn design_space_policies(machines: &[Machine]) -> Vec<String> {
     let sizes = machines.iter().flat_map(|machine| machine.design.sizes());
     let largest = sizes.max().filter(|size| **size > PageSize::SIZE_4K);
     let mut policies = vec![BASELINE.to_owned()];

@@ -18,6 +18,8 @@ use crate::source::shared::SharedReader;
 use crate::watch::Watch;
 use crate::{costs, in_file, names};
 
+mod sized;
+
 /// The maximum size of modelled memory, in bytes: far more than any machine has.
 const MOST: u64 = 1_000_000_000_000_000;
 
@@ -55,6 +57,8 @@ pub struct MemoryRequest {
     pub rate: u64,
     /// Event costs in cycles; `None` for the defaults.
     pub costs: Option<Costs>,
+    /// The option that asks for this memory, if memory is without limit since no size was given.
+    pub implied_by: Option<&'static str>,
 }
 
 impl MemoryRequest {
@@ -77,6 +81,7 @@ impl MemoryRequest {
             pools: None,
             rate: usual.rate,
             costs: None,
+            implied_by: None,
         }
     }
 }
@@ -256,6 +261,12 @@ fn recorded_size(start: &Start) -> Result<u64, Failure> {
 
 /// A note that names the source of the size of memory, if `--memory` is not given.
 pub(crate) fn size_note(asked: &MemoryRequest, limits: &MemoryLimits) -> Option<String> {
+    if let Some(option) = asked.implied_by {
+        return Some(format!(
+            "{option} asks for memory that is modelled down to the frame, and gives no size: \
+             memory is without limit (--memory limits it)"
+        ));
+    }
     let file = asked
         .pagetypeinfo
         .as_ref()

@@ -11,6 +11,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use broadleaf_metrics::{CellResult, Comparison};
 use broadleaf_policy::{Expression, ParseError, Policy, parse};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -40,6 +41,17 @@ impl Named {
             format!(" ({summary})")
         };
         format!("{name} of {}{said} is: {}", shown(file), self.policy.name())
+    }
+}
+
+/// Adds the notes on the expressions of `file` that a comparison has results of. A result has the
+/// canonical form of an expression, and a note gives its name in the file.
+pub fn add_notes(comparison: &mut Comparison, named: &[Named], file: &Path) {
+    for named in named {
+        let is_it = |result: &CellResult| result.policy == named.policy.name();
+        if comparison.results.iter().any(is_it) {
+            comparison.notes.push(named.note(file));
+        }
     }
 }
 

@@ -19,6 +19,7 @@ mod replacement;
 mod request;
 mod role;
 pub mod set;
+mod stacks;
 mod state;
 mod support;
 mod walk;
@@ -42,6 +43,7 @@ pub use replacement::{
 };
 pub use request::{ReferenceKind, TlbRequest};
 pub use role::{Fills, ProbeOrder, Role, ServedKinds};
+pub use stacks::{GeometryMisses, Stacks};
 pub use state::Tlb;
 pub use support::{SupportNeed, SystemSupport};
 pub use walk::{Translation, Walk};

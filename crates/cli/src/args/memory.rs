@@ -3,17 +3,15 @@
 use std::path::PathBuf;
 
 use broadleaf_model::{Allocator, Costs, Files};
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 
 use broadleaf_study::costs::costs;
+use broadleaf_study::failure::Failure;
 use broadleaf_study::memory::{Amount, MemoryRequest, allocator, part, rate, swap};
 
 /// The size of memory, and its state at the start.
 #[derive(Debug, Args)]
-#[command(
-    next_help_heading = "Memory",
-    group = ArgGroup::new("sized").args(["memory", "pagetypeinfo"]).multiple(true)
-)]
+#[command(next_help_heading = "Memory")]
 pub(crate) struct MemoryArgs {
     /// Model memory down to the frame: SIZE (512M, 2G), PERCENT% of the program's footprint, or
     /// `unlimited`
@@ -33,8 +31,9 @@ pub(crate) struct MemoryArgs {
     ///
     /// This program begins with the memory that the earlier programs leave behind: files that they
     /// read, pages in the way, processes that have not ended. No figure counts the earlier
-    /// programs. A percentage of --memory refers to the trace itself.
-    #[arg(long, value_name = "TRACE", requires = "sized")]
+    /// programs. A percentage of --memory refers to the trace itself. Without --memory, memory is
+    /// without limit.
+    #[arg(long, value_name = "TRACE")]
     pub(crate) after: Vec<PathBuf>,
 
     /// Occupy this share of memory before the program begins
@@ -42,7 +41,7 @@ pub(crate) struct MemoryArgs {
     /// Occupied memory is grouped by mobility in blocks of 2 MiB, as Linux groups it in pageblocks.
     /// Without --fragmentation, partly occupied blocks are half full: --occupied 5% leaves 90% of
     /// the blocks free.
-    #[arg(long, value_name = "PART", default_value = "0%", value_parser = part, requires = "sized")]
+    #[arg(long, value_name = "PART", default_value = "0%", value_parser = part)]
     pub(crate) occupied: f64,
 
     /// Put this share of free memory in free blocks of 2 MiB before the program begins: 100% is not
@@ -50,7 +49,7 @@ pub(crate) struct MemoryArgs {
     ///
     /// The rest of free memory lies in smaller pieces, in partly occupied blocks. Without
     /// --occupied, one page in each broken block is occupied.
-    #[arg(long, value_name = "SHARE", value_parser = part, requires = "sized")]
+    #[arg(long, value_name = "SHARE", value_parser = part)]
     pub(crate) fragmentation: Option<f64>,
 
     /// Begin with the free extents of each migrate type of a recorded /proc/pagetypeinfo, which
@@ -69,7 +68,6 @@ pub(crate) struct MemoryArgs {
     #[arg(
         long,
         value_name = "FILE",
-        requires = "sized",
         conflicts_with_all = ["occupied", "fragmentation"]
     )]
     pub(crate) buddyinfo: Option<PathBuf>,
@@ -79,26 +77,25 @@ pub(crate) struct MemoryArgs {
         long,
         value_name = "PART",
         default_value = "50%",
-        value_parser = part,
-        requires = "sized"
+        value_parser = part
     )]
     pub(crate) movable: f64,
 
     /// Set the seed of the random places of occupied memory
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "sized")]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
     /// Set the size of the swap: SIZE, PERCENT% of memory (0% is none), or `unlimited`
-    #[arg(long, value_name = "SIZE", value_parser = swap, requires = "sized")]
+    #[arg(long, value_name = "SIZE", value_parser = swap)]
     pub(crate) swap: Option<Amount>,
 
     /// Include the pages that instructions are fetched from, for traces recorded with
     /// --instructions
-    #[arg(long, requires = "sized")]
+    #[arg(long)]
     pub(crate) code: bool,
 
     /// Set where pages of files are before their first use
-    #[arg(long, value_name = "WHERE", default_value = "disk", requires = "sized")]
+    #[arg(long, value_name = "WHERE", default_value = "disk")]
     pub(crate) files: FilesAt,
 
     /// Set the rule that chooses frames: buddy, first-fit, best-fit, worst-fit or pools
@@ -108,15 +105,14 @@ pub(crate) struct MemoryArgs {
         long,
         value_name = "NAME",
         default_value = "buddy",
-        value_parser = allocator,
-        requires = "sized"
+        value_parser = allocator
     )]
     pub(crate) allocator: &'static Allocator,
 
     /// Set the share of memory for superpages under --allocator pools [default: 50%]
     ///
     /// Each superpage size of the policy gets an equal part of it, and base pages get the rest.
-    #[arg(long, value_name = "SHARE", value_parser = part, requires = "sized")]
+    #[arg(long, value_name = "SHARE", value_parser = part)]
     pub(crate) pools: Option<f64>,
 
     /// Set how many accesses the program makes per second: 1e9/s, 2e8
@@ -129,8 +125,7 @@ pub(crate) struct MemoryArgs {
         long,
         value_name = "N/s",
         default_value = "1e9/s",
-        value_parser = rate,
-        requires = "sized"
+        value_parser = rate
     )]
     pub(crate) rate: u64,
 
@@ -147,14 +142,14 @@ pub(crate) struct MemoryArgs {
     /// shootdown: each mapping of such a page; extent: allocating the extent of a gather;
     /// digest-kib: hashing one KiB; prefetch and capacity: charging a TLB miss, for policies that
     /// do so. The defaults are round figures for a processor of 3 GHz with a solid-state disk.
-    #[arg(long, value_name = "NAME=CYCLES,...", value_parser = costs, requires = "sized")]
+    #[arg(long, value_name = "NAME=CYCLES,...", value_parser = costs)]
     pub(crate) costs: Option<Costs>,
 }
 
 impl MemoryArgs {
     /// The request that a study takes.
-    pub(crate) fn request(&self) -> MemoryRequest {
-        MemoryRequest {
+    pub(crate) fn request(&self) -> Result<MemoryRequest, Failure> {
+        let request = MemoryRequest {
             memory: self.memory,
             after: self.after.clone(),
             occupied: self.occupied,
@@ -170,7 +165,9 @@ impl MemoryArgs {
             pools: self.pools,
             rate: self.rate,
             costs: self.costs,
-        }
+            implied_by: None,
+        };
+        request.sized()
     }
 }
 

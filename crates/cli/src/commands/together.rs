@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
              --machine chen2014-4core",
         ));
     }
-    let memory = options.memory.request();
+    let memory = options.memory.request()?;
     let asks_for_memory = memory.memory.is_some() || memory.pagetypeinfo.is_some();
     let request = MixRequest {
         traces: &options.trace,

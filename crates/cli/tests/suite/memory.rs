@@ -67,20 +67,46 @@ fn bad_sizes_are_refused_with_what_would_be_good() {
 }
 
 #[test]
-fn what_belongs_to_memory_needs_it() {
+fn parts_of_memory_need_a_size_of_it() {
+    for (option, why) in [
+        ("--occupied=30%", "memory without limit has no shares"),
+        ("--movable=30%", "memory without limit is not occupied"),
+        ("--seed=2", "memory without limit is not occupied"),
+        ("--swap=1G", "memory without limit never does"),
+        ("--fragmentation=30%", "memory without limit has no parts"),
+        (
+            "--buddyinfo=/proc/buddyinfo",
+            "the rest of memory is occupied up to its size",
+        ),
+    ] {
+        let text = refused(&compare(&[option]));
+        let name = option.split('=').next().expect("a name");
+        assert!(text.contains(&format!("broadleaf: {name} ")), "{text}");
+        let end = format!("{why}: add a size, such as --memory 75%");
+        assert!(text.trim_end().ends_with(&end), "{option}: {text}");
+    }
+}
+
+/// These options serve memory without limit, and the answer says so.
+#[test]
+fn the_rest_of_what_belongs_to_memory_needs_no_size() {
+    let trace = golden("blocks.bl");
     for option in [
-        "--occupied=30%",
-        "--movable=30%",
-        "--seed=2",
-        "--swap=1G",
         "--files=memory",
         "--costs=disk=1",
-        "--fragmentation=30%",
-        "--buddyinfo=/proc/buddyinfo",
-        "--after=other.bl",
+        "--rate=1e6/s",
+        "--allocator=best-fit",
+        "--code",
+        &format!("--after={trace}"),
     ] {
-        let text = usage(&[option]);
-        assert!(text.contains("--memory"), "{option}: {text}");
+        let answer = json(&[option]);
+        let name = option.split('=').next().expect("a name");
+        let note = format!("{name} asks for memory that is modelled down to the frame");
+        assert!(answer["notes"].to_string().contains(&note), "{option}");
+        assert_eq!(answer["memory"]["bytes"], Value::Null, "{option}");
+        let asked = json(&["--memory=unlimited", option]);
+        assert_eq!(answer["results"], asked["results"], "{option}");
+        assert!(!asked["notes"].to_string().contains("--memory limits it"));
     }
 }
 
@@ -176,17 +202,46 @@ fn a_policy_that_needs_frames_gets_memory_without_limit() {
             .to_string()
             .contains("alpha21264 has no TLB for")
     );
-    let text = refused(&run(&["compare", &blocks, "--policy=navarro", "--curve"]));
-    assert!(
-        text.contains("navarro allocates frames") && text.contains("--curve"),
-        "{text}"
-    );
+}
+
+/// A curve of the model does not change any other count.
+#[test]
+fn curves_are_counted_in_every_memory() {
+    let blocks = golden("blocks.bl");
+    for rest in [
+        &["--policy=navarro"][..],
+        &["--policy=greedy", "--machine=zen4"],
+        &["--policy=greedy", "--memory=64M"],
+    ] {
+        let of = |more: &[&str]| -> Value {
+            let all = [&["compare", &*blocks, "--format=json"], rest, more].concat();
+            serde_json::from_str(&succeeded(&run(&all))).expect("JSON")
+        };
+        let mut with = of(&["--curve"])["results"].take();
+        let mut without = of(&[])["results"].take();
+        for (with, without) in with
+            .as_array_mut()
+            .expect("results")
+            .iter_mut()
+            .zip(without.as_array_mut().expect("results"))
+        {
+            let curve = with["curve"].take();
+            let points = curve.as_array().expect("a curve");
+            assert!(points.iter().any(|point| point["misses"] != 0), "{rest:?}");
+            without["curve"] = Value::Null;
+            assert_eq!(with, without, "{rest:?}");
+        }
+        let all = [&["compare", &*blocks, "--curve"], rest].concat();
+        let table = succeeded(&run(&all));
+        assert!(
+            table.contains("4k pages: misses against entries"),
+            "{table}"
+        );
+    }
 }
 
 #[test]
-fn curves_and_rows_have_no_room_for_it() {
-    let text = refused(&compare(&["--memory=75%", "--curve"]));
-    assert!(text.contains("leave --memory or --curve out"), "{text}");
+fn rows_have_no_room_for_it() {
     for format in ["csv", "parquet"] {
         let format = format!("--format={format}");
         let text = refused(&compare(&["--memory=75%", "--over-time", &format]));

@@ -5,3 +5,4 @@ mod bans;
 mod layers;
 mod names;
 mod recipes;
+mod room;

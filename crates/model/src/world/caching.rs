@@ -94,6 +94,7 @@ impl World<'_> {
             && !self.counts_uses
             && self.charged.is_none()
             && self.recorder.is_none()
+            && self.curves.is_none()
             && part.kernel.is_none()
             && self.mmu.looks_up_once()
     }

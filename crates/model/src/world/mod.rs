@@ -4,6 +4,7 @@ mod caching;
 mod changes;
 mod charging;
 mod cores;
+mod curves;
 mod filtering;
 mod forward;
 mod grouped;
@@ -34,6 +35,7 @@ use broadleaf_tlb::RuleNeed;
 use broadleaf_trace::Visit;
 use broadleaf_units::PageSize;
 use cores::ParkedCores;
+use curves::CurvesOfWorld;
 use filtering::WorldFilter;
 use grouped::GroupedLookups;
 use quiet::{QuietVisits, QuietWords};
@@ -92,6 +94,8 @@ pub(crate) struct World<'a> {
     /// The instructions of the trace up to the last visit that was replayed. A filter keeps them up
     /// to date only if memory is used up.
     pub(crate) instructions: u64,
+    /// TLBs of every geometry; `None` if no curve is asked for.
+    curves: CurvesOfWorld,
     /// The recorder of references, in a pass that chooses superpages. No TLB is looked up then.
     recorder: Option<Box<Recorder>>,
     /// The changes of superpages that the trace imposed, by their numbers in the log.
@@ -170,6 +174,7 @@ impl<'a> World<'a> {
             next_look: u64::MAX,
             filter: None,
             instructions: 0,
+            curves: None,
             recorder: None,
             imposed: Vec::new(),
             moment: 0,
@@ -224,6 +229,7 @@ impl<'a> World<'a> {
         self.mmu.begin(now);
         self.parked.iter_mut().for_each(|(_, mmu)| mmu.begin(now));
         self.observers.iter_mut().for_each(|mmu| mmu.begin(now));
+        self.curves.iter_mut().for_each(|curves| curves.begin());
         self.next_look = self.wanted_look();
         if let Some(charged) = &mut self.charged {
             charged.cycles = 0;
@@ -363,8 +369,12 @@ impl<'a> World<'a> {
         {
             self.moment += 1;
             self.system.set_moment(self.moment);
+            self.catch_up_curves(stream.now(), self.moment, &stream.spaces);
             self.system.pass(&stream.spaces, last);
             self.shoot_down(&stream.spaces);
+            self.curves
+                .iter_mut()
+                .for_each(|curves| curves.end_accesses());
         }
     }
 }

@@ -23,8 +23,9 @@ impl World<'_> {
             return Some(());
         }
         if step.leads {
-            // Its access was the last one before.
+            // Its access was the last one before, and began on the page before.
             let time = step.time.saturating_sub(1);
+            self.catch_up_curves(step.time, self.moment + 1, &scene.stream.spaces);
             self.refer(step.page, time, step.leads_with_store, scene)?;
         }
         if !step.accesses {
@@ -108,6 +109,9 @@ impl World<'_> {
         let mut lookup = PageLookup::new(page, level, ReferenceKind::of_data(store));
         // The other references of a visit that is read by instruction are of this instruction.
         lookup.continues = std::mem::replace(&mut self.continues, true);
+        if let Some(curves) = &mut self.curves {
+            curves.look_up(self.mmu.running.0, page, level);
+        }
         self.look_up(&lookup, scene.stream);
         Some(())
     }
@@ -176,6 +180,7 @@ impl World<'_> {
         if is_due {
             self.translate_before_changes(&scene.stream.spaces);
             self.system.set_moment(self.moment);
+            self.catch_up_curves(time, self.moment, &scene.stream.spaces);
             self.system.pass(&scene.stream.spaces, time);
         }
         let at = Place {

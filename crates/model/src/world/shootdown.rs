@@ -45,6 +45,9 @@ impl World<'_> {
             self.end_classes();
         }
         for shootdown in shootdowns {
+            if let Some(curves) = &mut self.curves {
+                curves.forget(&shootdown);
+            }
             for mmu in &mut self.observers {
                 mmu.forget(&shootdown);
             }

@@ -4,14 +4,17 @@ use broadleaf_metrics::{CellResult, CurvePoint};
 
 /// One curve, and its policies.
 #[derive(Clone, Debug)]
-pub(super) struct CurveLine<'a> {
+pub(super) struct CurveLine {
     /// The letter of its values.
     pub(super) letter: char,
-    pub(super) policies: Vec<&'a str>,
+    /// The number of its first result.
+    pub(super) first: usize,
+    /// The policies. Those with other curves on other machines have the machine's name as well.
+    pub(super) policies: Vec<String>,
     pub(super) points: Vec<CurvePoint>,
 }
 
-impl CurveLine<'_> {
+impl CurveLine {
     /// Returns the misses of `entries` entries in sets of `ways` ways, if they were counted.
     pub(super) fn misses(&self, entries: u64, ways: u64) -> Option<u64> {
         let found = self
@@ -33,24 +36,29 @@ impl CurveLine<'_> {
 
 /// The curves of one page size.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Lines<'a> {
-    pub(super) lines: Vec<CurveLine<'a>>,
+pub(super) struct Lines {
+    pub(super) lines: Vec<CurveLine>,
     /// Policies that never had a page of this size.
-    pub(super) without: Vec<&'a str>,
+    pub(super) without: Vec<String>,
 }
 
-impl<'a> Lines<'a> {
-    pub(super) fn new(results: &'a [CellResult], page_size: u64) -> Self {
+impl Lines {
+    pub(super) fn new(results: &[CellResult], page_size: u64) -> Self {
         let mut this = Self::default();
-        let mut known: Vec<&str> = Vec::new();
-        for result in results {
+        for (number, result) in results.iter().enumerate() {
             let Some(curve) = &result.curve else {
                 continue;
             };
-            if known.contains(&result.policy.as_str()) {
+            let is_twin = |other: &&CellResult| other.policy == result.policy;
+            let mut twins = results.iter().filter(is_twin);
+            let is_known = |other: &CellResult| is_twin(&other) && other.curve == result.curve;
+            if results[..number].iter().any(is_known) {
                 continue;
             }
-            known.push(&result.policy);
+            let name = match twins.all(|other| other.curve == result.curve) {
+                true => result.policy.clone(),
+                false => format!("{} on {}", result.policy, result.machine),
+            };
             let points: Vec<CurvePoint> = curve
                 .iter()
                 .filter(|point| point.page_size == page_size)
@@ -58,13 +66,14 @@ impl<'a> Lines<'a> {
                 .collect();
             // A page that was referenced was missed once in any geometry.
             if points.iter().all(|point| point.misses == 0) {
-                this.without.push(&result.policy);
+                this.without.push(name);
             } else if let Some(line) = this.lines.iter_mut().find(|line| line.points == points) {
-                line.policies.push(&result.policy);
+                line.policies.push(name);
             } else {
                 this.lines.push(CurveLine {
                     letter: letter(this.lines.len()),
-                    policies: vec![&result.policy],
+                    first: number,
+                    policies: vec![name],
                     points,
                 });
             }

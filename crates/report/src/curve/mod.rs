@@ -34,8 +34,8 @@ pub enum Glyphs {
 const CAPTION: &str = "Misses of TLBs that hold pages of one size alone: exact LRU, the low bits \
                        of the page number choose the set. --format json has every point.";
 
-/// Returns the curves of `results`, or an empty text without curves. A policy's curve is equal on
-/// every machine, so it is shown once.
+/// Returns the curves of `results`, or an empty text without curves. A policy's curve is shown once
+/// if it is equal on all machines.
 pub fn curves(results: &[CellResult], glyphs: Glyphs, view: View) -> String {
     let mut out = String::new();
     for size in sizes(results) {
@@ -61,7 +61,7 @@ fn sizes(results: &[CellResult]) -> Vec<PageSize> {
 }
 
 /// Renders the section of one page size.
-fn section(lines: &Lines<'_>, size: PageSize, glyphs: Glyphs, view: View) -> String {
+fn section(lines: &Lines, size: PageSize, glyphs: Glyphs, view: View) -> String {
     let name = size.short_name();
     let mut out = String::new();
     if !lines.lines.is_empty() {

@@ -19,7 +19,7 @@ const WIDEST: usize = 100;
 const USUAL: usize = 80;
 
 /// Renders a plot of at least one line, with a legend.
-pub(super) fn plot(lines: &[CurveLine<'_>], glyphs: Glyphs, view: View) -> String {
+pub(super) fn plot(lines: &[CurveLine], glyphs: Glyphs, view: View) -> String {
     let curves: Vec<Vec<(u32, f64)>> = lines.iter().map(fully_associative).collect();
     let all = || curves.iter().flatten();
     let ticks = all().map(|(power, _)| *power).max().unwrap_or(0) as usize;
@@ -76,7 +76,7 @@ pub(super) fn plot(lines: &[CurveLine<'_>], glyphs: Glyphs, view: View) -> Strin
 }
 
 /// Returns the logarithms of entries and misses.
-fn fully_associative(line: &CurveLine<'_>) -> Vec<(u32, f64)> {
+fn fully_associative(line: &CurveLine) -> Vec<(u32, f64)> {
     let entries = line.entries();
     let points = entries.iter().filter_map(|&entries| {
         let misses = line.misses(entries, entries)?;
@@ -104,7 +104,7 @@ fn axis(ticks: usize, step: usize) -> String {
     format!("{line}\n{labels}\n")
 }
 
-fn legend(lines: &[CurveLine<'_>], view: View) -> String {
+fn legend(lines: &[CurveLine], view: View) -> String {
     let mut grid = Grid::new()
         .column("", Align::Right)
         .column("", Align::Left)

@@ -20,7 +20,7 @@ pub struct DrawError(String);
 /// # Errors
 /// If no result has a curve.
 pub fn curves_svg(results: &[CellResult]) -> Result<String, DrawError> {
-    let panels: Vec<(String, Lines<'_>)> = sizes(results)
+    let panels: Vec<(String, Lines)> = sizes(results)
         .into_iter()
         .map(|size| {
             (
@@ -59,7 +59,7 @@ type Failed<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::Error
 fn panel<'a>(
     area: &Area<'a>,
     size: &str,
-    lines: &[CurveLine<'_>],
+    lines: &[CurveLine],
     results: &[CellResult],
 ) -> Result<(), Failed<'a>> {
     let curves: Vec<Vec<(f64, f64)>> = lines.iter().map(fully_associative).collect();
@@ -102,19 +102,17 @@ fn panel<'a>(
         .draw()
 }
 
-/// The colour of a line: that of its first policy, in every panel. Neighbours among the policies
+/// The colour of a line: that of its first result, in every panel. Neighbours among the results
 /// differ in hue and in lightness.
-fn colour(line: &CurveLine<'_>, results: &[CellResult]) -> HSLColor {
-    let first = line.policies.first();
-    let place = first.and_then(|first| results.iter().position(|one| one.policy == **first));
-    let place = place.unwrap_or(results.len());
+fn colour(line: &CurveLine, results: &[CellResult]) -> HSLColor {
+    let place = line.first;
     let hue = place as f64 / (results.len() + 1) as f64;
     let lightness = if place.is_multiple_of(2) { 0.36 } else { 0.54 };
     HSLColor(hue, 0.8, lightness)
 }
 
 /// Returns the entries and misses of fully associative TLBs.
-fn fully_associative(line: &CurveLine<'_>) -> Vec<(f64, f64)> {
+fn fully_associative(line: &CurveLine) -> Vec<(f64, f64)> {
     let entries = line.entries();
     let points = entries.iter().filter_map(|&entries| {
         let misses = line.misses(entries, entries)?;

@@ -10,7 +10,7 @@ const WAYS: [u64; 5] = [1, 2, 4, 8, 16];
 
 /// Renders one row for each number of entries, and one column for each associativity. Numbers are
 /// shortened if the table does not fit the view.
-pub(super) fn table(line: &CurveLine<'_>, view: View) -> String {
+pub(super) fn table(line: &CurveLine, view: View) -> String {
     let (rows, cut) = rows(line);
     let exact = grid(line, &rows, grouped);
     let fits = view.width.is_none_or(|width| exact.width() <= width);
@@ -35,7 +35,7 @@ pub(super) fn table(line: &CurveLine<'_>, view: View) -> String {
 
 /// Returns the numbers of entries to show, up to the point from which more entries save nothing.
 /// The flag is true if some are left out.
-fn rows(line: &CurveLine<'_>) -> (Vec<u64>, bool) {
+fn rows(line: &CurveLine) -> (Vec<u64>, bool) {
     let mut rows = line.entries();
     let least = line.points.iter().map(|point| point.misses).min();
     let all_least = |from: u64| {
@@ -49,7 +49,7 @@ fn rows(line: &CurveLine<'_>) -> (Vec<u64>, bool) {
     (rows, cut)
 }
 
-fn grid(line: &CurveLine<'_>, rows: &[u64], text: fn(u64) -> String) -> Grid {
+fn grid(line: &CurveLine, rows: &[u64], text: fn(u64) -> String) -> Grid {
     let mut grid = Grid::new().column("entries", Align::Right);
     for ways in WAYS {
         grid = grid.column(&counted(ways, "way"), Align::Right);

@@ -179,3 +179,21 @@ fn one_level_of_misses_is_drawn_on_top() {
     assert!(text.contains("\n     5 |a....a"), "{text}");
     assert_eq!(text.matches("5 |").count(), 1, "{text}");
 }
+
+#[test]
+fn a_policy_with_two_curves_has_a_line_for_each_machine() {
+    let of = |policy: &str, machine: &str, from| CellResult {
+        machine: machine.to_owned(),
+        ..result(policy, [curve(BASE, falling(from, 9_000)), Vec::new()])
+    };
+    let results = [
+        of("4k", "skylake", 10_000_000),
+        of("4k", "zen4", 10_000_000),
+        of("linux", "skylake", 100_000),
+        of("linux", "zen4", 200_000),
+    ];
+    let text = curves(&results, Glyphs::Ascii, View::default());
+    for line in ["a  4k", "b  linux on skylake", "c  linux on zen4"] {
+        assert!(text.contains(&format!("\n  {line}\n")), "{line} in\n{text}");
+    }
+}

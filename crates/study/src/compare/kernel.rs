@@ -3,6 +3,7 @@
 use broadleaf_metrics::CellResult;
 
 use super::{AskedPolicies, Request, compare};
+use crate::explained::{PlannedReplay, ShowPlan, heading_of};
 use crate::failure::Failure;
 use crate::names;
 use crate::watch::SubjectWatch;
@@ -37,9 +38,20 @@ pub(super) fn kernel_results(
         subject: &policy,
         watch: request.watch,
     };
+    let heading = heading_of(&policy);
+    let shown = request.explain_plan;
+    let show = |planned: &PlannedReplay| {
+        if let Some(show) = shown {
+            show(&PlannedReplay {
+                heading: Some(heading.clone()),
+                ..planned.clone()
+            });
+        }
+    };
     let request = Request {
         policies,
         watch: &part,
+        explain_plan: shown.map(|_| &show as ShowPlan<'_>),
         ..request
     };
     let answer = compare(request, &[])?.comparison;

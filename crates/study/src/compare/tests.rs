@@ -1,11 +1,14 @@
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use broadleaf_metrics::{Comparison, MissSample};
 
-use super::{Request, WARM_UP, compare, policies};
+use super::{AskedPolicies, Request, WARM_UP, compare, policies};
 use crate::cache::{Facts, TraceCache};
+use crate::explained::{PlannedReplay, plan_table};
+use crate::memory::{Amount, MemoryRequest};
 use crate::names;
 use crate::testing::{NotingWatch, recording};
 
@@ -133,4 +136,110 @@ fn the_misses_of_all_intervals_are_those_of_the_trace() {
         of.next().expect("a result").l2_misses
     };
     assert!(walks("4k") > 10 * walks("greedy"), "{}", walks("4k"));
+}
+
+/// The results of policies and Linux's own, with curves, and the plans that were shown.
+fn compared_beside_linux(path: &Path, shows: bool) -> (Comparison, Vec<PlannedReplay>) {
+    let watch = NotingWatch::default();
+    let shown = RefCell::new(Vec::new());
+    let show = |planned: &PlannedReplay| shown.borrow_mut().push(planned.clone());
+    let asked = policies(&["4k".to_owned(), "greedy".to_owned()], &[], true);
+    let request = Request {
+        misses_over_time: false,
+        warm_up: WARM_UP,
+        restarts: false,
+        trace: path,
+        keep_going: false,
+        max_accesses: None,
+        policies: AskedPolicies {
+            kernel: Some("linux".to_owned()),
+            ..asked.expect("policies")
+        },
+        machines: vec![names::machine("skylake").expect("a machine")],
+        threads: None,
+        curves: true,
+        memory: None,
+        cache: None,
+        explain_plan: shows.then_some(&show),
+        watch: &watch,
+    };
+    let answer = compare(request, &[]).expect("a comparison");
+    (answer.comparison, shown.into_inner())
+}
+
+/// Linux has a replay of its own, and so a plan and curves of its own.
+#[test]
+fn the_plan_of_each_replay_is_shown_below_its_heading() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("x.bl");
+    fs::write(&path, filled_block()).expect("a trace");
+    let (comparison, shown) = compared_beside_linux(&path, true);
+    let headings: Vec<_> = shown.iter().map(|one| one.heading.as_deref()).collect();
+    let (first, second) = ("replay of all policies but linux:", "replay of linux:");
+    assert_eq!(headings, [Some(first), Some(second)]);
+    let is_used = |planned: &PlannedReplay, name: &str| {
+        let mut all = planned.accelerators.iter();
+        all.any(|one| one.name == name && one.why_not.is_none())
+    };
+    assert!(is_used(&shown[0], "curves") && is_used(&shown[0], "filter"));
+    assert!(!is_used(&shown[1], "curves") && !is_used(&shown[1], "filter"));
+    let text = plan_table(&shown[1], broadleaf_report::View::default());
+    assert!(text.starts_with("replay of linux:\naccelerator"), "{text}");
+    for result in &comparison.results {
+        let points = result.curve.as_ref().expect("a curve");
+        let fewest = points.iter().filter(|point| point.entries() == 4096);
+        let fewest: u64 = fewest.map(|point| point.misses).sum();
+        assert!(fewest > 0, "{} misses nowhere", result.policy);
+    }
+    let (unseen, shown) = compared_beside_linux(&path, false);
+    assert_eq!((unseen.results, shown), (comparison.results, Vec::new()));
+}
+
+/// Curves of policies and machines that only the model replays, and in memory that is limited.
+#[test]
+fn every_comparison_has_curves() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("x.bl");
+    fs::write(&path, filled_block()).expect("a trace");
+    let limited = MemoryRequest {
+        memory: Some(Amount::Bytes(64 << 20)),
+        ..MemoryRequest::unlimited()
+    };
+    for (policy, machine, memory) in [
+        ("greedy", "skylake", None),
+        ("navarro", "skylake", None),
+        ("greedy", "zen4", None),
+        ("greedy", "skylake", Some(&limited)),
+    ] {
+        let watch = NotingWatch::default();
+        let request = Request {
+            misses_over_time: false,
+            warm_up: WARM_UP,
+            restarts: false,
+            trace: &path,
+            keep_going: false,
+            max_accesses: None,
+            policies: policies(&[policy.to_owned()], &[], true).expect("policies"),
+            machines: vec![names::machine(machine).expect("a machine")],
+            threads: None,
+            curves: true,
+            memory,
+            cache: None,
+            explain_plan: None,
+            watch: &watch,
+        };
+        let answer = compare(request, &[]).expect("a comparison");
+        let result = &answer.comparison.results[0];
+        let misses = |size: u64, entries: u64| {
+            let mut points = result.curve.iter().flatten();
+            let point = points
+                .find(|point| (point.page_size, point.sets, point.ways) == (size, 1, entries));
+            point.map(|point| point.misses)
+        };
+        // The block of 2 MiB is one page after its last base page was touched, or from the first.
+        let name = format!("{policy} on {machine}");
+        assert_eq!(misses(2 << 20, 1), Some(1), "{name}");
+        let base = misses(4096, 4096).expect("a point");
+        assert!(base <= 511, "{name}: {base}");
+    }
 }

@@ -3,3 +3,4 @@
 mod catalogues;
 mod forms;
 mod repeats;
+mod stacks;

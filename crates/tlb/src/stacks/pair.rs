@@ -89,6 +89,11 @@ impl Pair {
         (self.newest, self.other) = (NOTHING, NOTHING);
     }
 
+    /// Counts from zero. The pages stay as they are.
+    pub(super) fn begin_counting(&mut self) {
+        self.turns = [0; LEVELS];
+    }
+
     /// The number of references found at depth 1 at a level.
     pub(super) fn turns(&self, level: usize) -> u64 {
         self.turns[level..].iter().sum()

@@ -1,52 +1,17 @@
 //! All geometries in one pass against a TLB of each, on random references and removals.
 
-use broadleaf_accel::Stacks;
+use broadleaf_oracle::PlainTlb;
 use broadleaf_oracle::random::Rng;
+use broadleaf_tlb::Stacks;
 use broadleaf_units::SpaceId;
 
 /// A page and its space.
 type StackKey = (usize, u64);
 
-/// One TLB, slow and obvious: the pages of each set in the order of their last use, as many as
-/// there are ways at most.
-struct Slow {
-    sets: usize,
-    ways: usize,
-    held: Vec<Vec<StackKey>>,
-    misses: u64,
-}
-
-impl Slow {
-    fn new(sets: usize, ways: usize) -> Self {
-        Self {
-            sets,
-            ways,
-            held: vec![Vec::new(); sets],
-            misses: 0,
-        }
-    }
-
-    fn reference(&mut self, key: StackKey) {
-        let set = &mut self.held[key.1 as usize % self.sets];
-        match set.iter().position(|held| *held == key) {
-            Some(at) => {
-                set.remove(at);
-            }
-            None => self.misses += 1,
-        }
-        set.insert(0, key);
-        set.truncate(self.ways);
-    }
-
-    fn keep(&mut self, keep: impl Fn(&StackKey) -> bool) {
-        self.held.iter_mut().for_each(|set| set.retain(&keep));
-    }
-}
-
 /// Both models, with the same references.
 struct BothStacks {
     fast: Stacks,
-    slow: Vec<Slow>,
+    slow: Vec<PlainTlb<usize>>,
     references: u64,
 }
 
@@ -54,7 +19,7 @@ impl BothStacks {
     fn new(geometries: impl IntoIterator<Item = (usize, usize)>) -> Self {
         let slow = geometries
             .into_iter()
-            .map(|(sets, ways)| Slow::new(sets, ways));
+            .map(|(sets, ways)| PlainTlb::new(sets, ways));
         Self {
             fast: Stacks::new(),
             slow: slow.collect(),
@@ -259,4 +224,22 @@ fn what_was_removed_last_is_missed_again() {
     }
     both.compare("one page");
     assert_eq!(misses(&both.fast, 1, 4096), 12);
+}
+
+/// Counts begin again while the TLBs keep what they hold.
+#[test]
+fn counting_begins_anew() {
+    for seed in 0..8 {
+        let mut rng = Rng::new(seed);
+        let mut both = BothStacks::new(every_geometry());
+        for part in 0..3 {
+            for _ in 0..1500 {
+                both.reference((0, 5 + rng.below(60)));
+            }
+            both.compare(&format!("seed {seed}, part {part}"));
+            both.fast.begin_counting();
+            both.slow.iter_mut().for_each(|slow| slow.misses = 0);
+            both.compare(&format!("seed {seed}, after part {part}"));
+        }
+    }
 }

@@ -67,7 +67,7 @@ pub struct GeometryMisses {
 /// may omit it.
 ///
 /// ```
-/// use broadleaf_accel::Stacks;
+/// use broadleaf_tlb::Stacks;
 /// use broadleaf_units::SpaceId;
 /// let mut stacks = Stacks::new();
 /// for page in [1, 2, 1, 2] {
@@ -193,6 +193,13 @@ impl Stacks {
     /// Removes the entries of a space.
     pub fn remove_space(&mut self, space: SpaceId) {
         self.remove_where(|other, _| other == space);
+    }
+
+    /// Counts from zero. The TLBs stay as they are.
+    pub fn begin_counting(&mut self) {
+        self.pair.begin_counting();
+        self.found = [[0; WAYS + 1]; LEVELS];
+        self.found_deep = [0; deep::PARTS + 1];
     }
 
     fn remove_where(&mut self, unwanted: impl Fn(SpaceId, u64) -> bool) {
