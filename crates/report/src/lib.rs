@@ -72,7 +72,7 @@ pub use matrix_svg::matrix_svg;
 pub use means::{WithReferences, comparisons, means_table};
 pub use message::{MESSAGE_START, announcement, beside_name, fold_message};
 pub use mix::{mix_columns, mix_table, write_mix_csv, write_mix_parquet};
-pub use next::{command_line, next};
+pub use next::{baseline_command, command_line, next};
 pub use over_time::over_time;
 pub use page::{Page, advice_answer, baseline_answer, live_answer, paper_answer, replay_answer};
 pub use paint::{Paint, Style, View};

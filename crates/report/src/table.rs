@@ -85,7 +85,7 @@ fn answers(comparison: &Comparison, view: View) -> String {
         }
         told.push(advice);
         let of = format!(", for {}", advice.policy);
-        out.push_str(&what_to_type(&of, advice, view));
+        out.push_str(&what_to_type(&of, &advice.commands, view));
     }
     out
 }

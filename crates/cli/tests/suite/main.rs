@@ -29,6 +29,7 @@ mod info;
 mod machines;
 mod memory;
 mod packaging;
+mod next_commands;
 mod page;
 mod paper;
 mod paper_zhu;
