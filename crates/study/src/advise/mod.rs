@@ -30,6 +30,7 @@ use crate::measured_ends::measured_sentence;
 use crate::output::argument;
 use crate::provenance::provenance;
 use crate::shortage::{left_out, refuse_lacking};
+use crate::recording::repeated_notes;
 use crate::source::origin::{PassCount, can_be_opened_again};
 use crate::source::{Trace, TraceReading, Whole};
 use crate::watch::Watch;
@@ -164,6 +165,7 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
     let mut notes = outcome.notes;
     if let Some(note) = trace.note() {
         log::warn!("{}: {note}", trace.name());
+    notes.extend(trace.header().into_iter().flat_map(repeated_notes));
         notes.push(note);
     }
     notes.extend(left_out);
