@@ -132,6 +132,15 @@ pub(crate) fn is_imported(header: &Header) -> bool {
     header.recorder.contains(IMPORT_FROM)
 }
 
+/// Returns true if a recording was imported from samples: each of its references is one of many.
+pub(crate) fn holds_samples(header: &Header) -> bool {
+    let mut sampled = importable().filter(|(_, entry)| entry.records == "samples");
+    sampled.any(|(format, _)| {
+        let name = format.described.name;
+        header.recorder.contains(&format!("{IMPORT_FROM}{name}"))
+    })
+}
+
 /// The numbers of records that have no place in the trace.
 pub(super) fn in_words(left_out: &[LeftOut]) -> String {
     let each = left_out.iter();
