@@ -232,8 +232,8 @@ class Advice(_ArrowResult):
         Parameters
         ----------
         name
-            ``"madvise"`` (C), ``"cbmm"``, ``"mosalloc"``, ``"folded"`` (call stacks) or ``"flamegraph"`` (SVG). The
-            last two need a recording with ``sites=True``.
+            ``"madvise"`` (C), ``"cbmm"``, ``"mosalloc"``, ``"folded"`` (call stacks), ``"flamegraph"`` (SVG) or
+            ``"perf"`` (as ``perf script`` prints stacks). The last three need a recording with ``sites=True``.
         """
         text, _ = self._native.format(name, _most(top))
         return text

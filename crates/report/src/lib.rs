@@ -80,8 +80,8 @@ pub use parquet::{WriteParquetError, write_parquet};
 pub use printable::printable;
 pub use probed::probe_table;
 pub use ranges::{
-    NO_SITES, NOTHING_PAYS, cbmm, flame_graph, folded, madvise, of_one_process, process_of,
-    range_table, verdict,
+    NO_SITES, NOTHING_PAYS, cbmm, flame_graph, folded, madvise, of_one_process, perf_script,
+    process_of, range_table, verdict,
 };
 pub use recommendation::{Context, recommendations};
 pub use replayed::{replay_table, replay_verdict};
