@@ -37,8 +37,8 @@ __all__ = [
 class Advice:
     """Advice on a trace, with the places of its mappings."""
     def format(self, /, name: str, top: int) -> tuple[str, list[str]]:
-        """The advice for another program: ``madvise``, ``cbmm``, ``mosalloc``, ``folded`` or ``flamegraph``.
-        With it come notes on advice that the format cannot express.
+        """The advice for another program: ``madvise``, ``cbmm``, ``mosalloc``, ``folded``, ``flamegraph`` or
+        ``perf``. With it come notes on advice that the format cannot express.
         """
     def json(self, /) -> str:
         """The advice as JSON, schema ``broadleaf.advice/1``."""

@@ -216,8 +216,8 @@ class Advice(_ArrowResult):
         Parameters
         ----------
         name
-            ``"madvise"`` (C), ``"cbmm"``, ``"mosalloc"``, ``"folded"`` (call stacks) or ``"flamegraph"`` (SVG). The
-            last two need a recording with ``sites=True``.
+            ``"madvise"`` (C), ``"cbmm"``, ``"mosalloc"``, ``"folded"`` (call stacks), ``"flamegraph"`` (SVG) or
+            ``"perf"`` (as ``perf script`` prints stacks). The last three need a recording with ``sites=True``.
         top
             The number of ranges; ``None`` is all.
         """

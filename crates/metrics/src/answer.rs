@@ -1,12 +1,41 @@
-//! The head of a report page, and the record of a repeated paper.
+//! Answers with the commands to type now, and the record of a repeated paper.
 
-use crate::{Provenance, SuggestedCommand};
+use crate::Provenance;
 use serde::Serialize;
 
 /// The name and version of the schema of [`PageAnswer`].
 pub const ANSWER_SCHEMA: &str = "broadleaf.answer/1";
 /// The name and version of the schema of [`PaperRecord`].
 pub const PAPER_SCHEMA: &str = "broadleaf.paper/1";
+
+/// The recommended policy on one machine, with its reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Recommendation {
+    /// The machine's name.
+    pub machine: String,
+    /// The chosen policy's name.
+    pub policy: String,
+    /// The reason, in a sentence.
+    pub sentence: String,
+    /// The change of the run time, in a few sentences; absent if nothing is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_time: Option<String>,
+    /// The system time of page faults saved and huge pages made, in a sentence or two; absent
+    /// without costs that were measured with the program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_faults: Option<String>,
+    /// The commands to type now, the most useful first; empty until the host fills it in.
+    pub commands: Vec<SuggestedCommand>,
+}
+
+/// A command that a user can type, with its purpose.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SuggestedCommand {
+    /// The purpose, in a few words.
+    pub purpose: String,
+    /// The command line, quoted for a shell; empty if the purpose says it all.
+    pub command: String,
+}
 
 /// The head of a report page: the answer, and what to type now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -31,7 +31,10 @@ mod validation;
 mod walks;
 mod windows;
 
-pub use answer::{ANSWER_SCHEMA, PAPER_SCHEMA, PageAnswer, PaperRecord, PaperTable, PaperVerdict};
+pub use answer::{
+    ANSWER_SCHEMA, PAPER_SCHEMA, PageAnswer, PaperRecord, PaperTable, PaperVerdict, Recommendation,
+    SuggestedCommand,
+};
 pub use caches::{CacheLevelResult, CacheResult, CoreResult};
 pub use catalogue::{
     CACHE_METRICS, MEMORY_METRICS, METRICS, SAMPLE_METRICS, TLB_METRICS, TLBMCPI_METRICS,
@@ -51,10 +54,7 @@ pub use metric::{Metric, MetricFigure, MetricValue};
 pub use mix::{AloneResult, MIX_SCHEMA, MixComparison, MixResult, MixedProgram, MixedTrace};
 pub use probed::{PROBE_SCHEMA, Probed, ProbedFigure, ProbedSpan, ProbedValue};
 pub use ranges::{ADVICE_SCHEMA, AdvisedMapping, AdvisedRange, BackingName, RangeAdvice};
-pub use record::{
-    COMPARE_SCHEMA, CellResult, Comparison, Provenance, Recommendation, SuggestedCommand,
-    TraceSummary,
-};
+pub use record::{COMPARE_SCHEMA, CellResult, Comparison, Provenance, TraceSummary};
 pub use replayed::{REPLAY_SCHEMA, Replayed, ReplayedPolicy};
 pub use run_time::{
     FaultSeconds, LARGE_GAIN, RunTime, RunTimeBasis, RunTimeClass, SOME_GAIN, SecondsRange,

@@ -2,7 +2,7 @@
 
 use crate::{
     AddressMap, CACHE_METRICS, CacheResult, CurvePoint, METRICS, MachineSummary, MemoryAsked,
-    MemoryResult, MetricFigure, MetricValue, MissSample, RunTime, TlbResult, Walks,
+    MemoryResult, MetricFigure, MetricValue, MissSample, Recommendation, RunTime, TlbResult, Walks,
     WindowEstimates,
 };
 use serde::ser::{SerializeMap, Serializer};
@@ -179,6 +179,10 @@ pub struct TraceSummary {
     pub pages: u64,
     /// True if the trace has events that change an address space.
     pub events: bool,
+    /// True if each reference is a sample, one of many; absent otherwise. False until the host
+    /// fills it in.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub samples: bool,
 }
 
 /// The build, the configuration and the host of a result.
@@ -192,31 +196,6 @@ pub struct Provenance {
     pub config_hash: String,
     /// The computer that ran the comparison.
     pub host: String,
-}
-
-/// The recommended policy on one machine, with its reason.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Recommendation {
-    /// The machine's name.
-    pub machine: String,
-    /// The chosen policy's name.
-    pub policy: String,
-    /// The reason, in a sentence.
-    pub sentence: String,
-    /// The change of the run time, in a few sentences; absent if nothing is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub run_time: Option<String>,
-    /// The commands to type now, the most useful first; empty until the host fills it in.
-    pub commands: Vec<SuggestedCommand>,
-}
-
-/// A command that a user can type, with its purpose.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct SuggestedCommand {
-    /// The purpose, in a few words.
-    pub purpose: String,
-    /// The command line, quoted for a shell; empty if the purpose says it all.
-    pub command: String,
 }
 
 /// The result of `compare`.

@@ -24,7 +24,11 @@ pub struct RunTime {
     /// The user time under the policy; absent without a measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_seconds: Option<SecondsRange>,
-    /// The system time of page faults; absent without a measurement.
+    /// The system time under the policy; absent without a measurement, or without the costs of page
+    /// faults.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_seconds: Option<SecondsRange>,
+    /// The change of the system time by page faults; absent as [`RunTime::system_seconds`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault_seconds: Option<FaultSeconds>,
 }
@@ -115,6 +119,7 @@ impl RunTime {
             ratio_high: ratio(high),
             basis,
             user_seconds: None,
+            system_seconds: None,
             fault_seconds: None,
         }
     }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use broadleaf_metrics::RangeAdvice;
-use broadleaf_report::{NO_SITES, View, cbmm, flame_graph, folded, madvise, range_table};
+use broadleaf_report::{
+    NO_SITES, View, cbmm, flame_graph, folded, madvise, perf_script, range_table,
+};
 use broadleaf_study::advise::places::TracePlaces;
 use broadleaf_study::advise::{
     AdviceRequest, RankBy, advise as advise_on, choosing_policy, mosalloc,
@@ -96,10 +98,10 @@ impl TraceAdvice {
         range_table(&self.advice, top, view)
     }
 
-    /// The advice for another program: `madvise`, `cbmm`, `mosalloc`, `folded` or `flamegraph`.
-    /// With it come notes on advice that the format cannot express.
+    /// The advice for another program: `madvise`, `cbmm`, `mosalloc`, `folded`, `flamegraph` or
+    /// `perf`. With it come notes on advice that the format cannot express.
     fn format(&self, py: Python<'_>, name: &str, top: usize) -> PyResult<(String, Vec<String>)> {
-        let needs_sites = matches!(name, "folded" | "flamegraph");
+        let needs_sites = matches!(name, "folded" | "flamegraph" | "perf");
         if needs_sites && !self.places.has_sites() {
             return Err(invalid(py, NO_SITES));
         }
@@ -108,13 +110,14 @@ impl TraceAdvice {
             "cbmm" => cbmm(&self.advice, top),
             "mosalloc" => mosalloc::layout(&self.advice, &self.places, top),
             "folded" => (folded(&self.advice), Vec::new()),
+            "perf" => (perf_script(&self.advice), Vec::new()),
             "flamegraph" => {
                 let picture = flame_graph(&self.advice);
                 let picture = picture.map_err(|error| PyRuntimeError::new_err(error.to_string()));
                 (picture?, Vec::new())
             }
             other => {
-                let known = "madvise, cbmm, mosalloc, folded, flamegraph";
+                let known = "madvise, cbmm, mosalloc, folded, flamegraph, perf";
                 return Err(invalid(
                     py,
                     format!("no format is called {other:?}: write {known}"),

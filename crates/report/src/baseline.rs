@@ -1,7 +1,8 @@
 //! A program with base pages, under a policy and with huge pages, compared.
 
+use crate::next::what_to_type;
 use crate::number::{grouped, percent, size};
-use crate::{Align, Grid, Style, View, paragraph};
+use crate::{Align, Grid, Style, View, baseline_answer, paragraph};
 use broadleaf_metrics::{BaselineReport, RunFigures, percentiles};
 
 /// A figure of a run: its heading, its value, and its text.
@@ -49,8 +50,8 @@ fn seconds(value: f64) -> String {
 /// The least share of the memory in huge pages at the end with huge pages. Below, a note warns.
 const REACHED: f64 = 0.5;
 
-/// Renders a table of medians, one row for each way to run the program, and the changes of user and
-/// system time against base pages.
+/// Renders a table of medians, one row for each way to run the program, the changes of user and
+/// system time against base pages, and the commands to type now.
 pub fn baseline_table(report: &BaselineReport, view: View) -> String {
     let ways = ways(report);
     let is_known = |figure: &&RunFigure| {
@@ -90,7 +91,7 @@ pub fn baseline_table(report: &BaselineReport, view: View) -> String {
     for note in notes(report) {
         text.push_str(&paragraph(&note, Style::Plain, view));
     }
-    text
+    text + &what_to_type("", &baseline_answer(report).commands, view)
 }
 
 /// The ways to run the program, each with its runs. Base pages are first.

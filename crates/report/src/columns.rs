@@ -68,13 +68,15 @@ impl Values {
 }
 
 /// Returns the columns of the results of `comparisons`: the trace, its hash and the version of
-/// Broadleaf, then those of [`of_results`]. All rows of a comparison come together.
+/// Broadleaf, then those of [`of_results`], then `yes` for the samples of a profiler or `no`. All
+/// rows of a comparison come together.
 pub fn columns(comparisons: &[Comparison], refusals: &[&str]) -> Vec<Column> {
     let results: Vec<CellResult> = (comparisons.iter())
         .flat_map(|comparison| comparison.results.iter().cloned())
         .collect();
-    let of_trace = |name: &str, of: fn(&Comparison) -> &String| {
-        let rows = |comparison: &Comparison| vec![of(comparison).clone(); comparison.results.len()];
+    let of_trace = |name: &str, of: fn(&Comparison) -> &str| {
+        let rows =
+            |comparison: &Comparison| vec![of(comparison).to_owned(); comparison.results.len()];
         Column {
             name: name.to_owned(),
             values: Values::Text(comparisons.iter().flat_map(rows).collect()),
@@ -86,6 +88,12 @@ pub fn columns(comparisons: &[Comparison], refusals: &[&str]) -> Vec<Column> {
         of_trace("version", |comparison| &comparison.provenance.version),
     ];
     columns.extend(of_results(&results, refusals));
+    columns.push(of_trace("samples", |comparison| {
+        match comparison.trace.samples {
+            true => "yes",
+            false => "no",
+        }
+    }));
     columns
 }
 

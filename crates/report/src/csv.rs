@@ -79,11 +79,11 @@ mod tests {
             "trace,trace_hash,version,policy,asked,machine,accesses,l1_misses,l2_misses,walks_4k,walks_2m,walk_cycles,"
         ));
         assert!(lines[0].contains(",regions_file,"));
-        assert!(lines[0].ends_with(",refusal_not_covered,refusal_too_few_resident"));
+        assert!(lines[0].ends_with(",refusal_not_covered,refusal_too_few_resident,samples"));
         assert!(
             lines[1].starts_with("\"a,b.bl\",,,pop-64,pop-064,,5,0,")
                 && lines[1].contains(",-2,")
-                && lines[1].ends_with(",0,3")
+                && lines[1].ends_with(",0,3,no")
         );
         assert!(lines[2].starts_with("\"a,b.bl\",,,\"odd,\"\"name\"\"\",,,0,"));
     }

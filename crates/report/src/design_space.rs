@@ -373,6 +373,7 @@ mod tests {
             policy: policy.to_owned(),
             sentence: sentence.to_owned(),
             run_time: None,
+            page_faults: None,
             commands: vec![],
         };
         comparison.advice = vec![advice("one", "4k", "Stay."), advice("two", "4k", "Stay.")];

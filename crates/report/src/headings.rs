@@ -83,6 +83,14 @@ pub const HEADINGS: &[Heading] = &[
         ),
     ),
     heading(
+        "system time",
+        Derived(
+            "The range of the system time under the policy: that of the runs with 4 KiB pages, \
+            less the page faults saved, plus the huge pages made, at the costs that were measured \
+            on the same machine.",
+        ),
+    ),
+    heading(
         "trace",
         Derived("The path of the trace, as it was given: a column of CSV and Parquet."),
     ),
@@ -93,6 +101,13 @@ pub const HEADINGS: &[Heading] = &[
     heading(
         "version",
         Derived("The version of Broadleaf that counted: a column of CSV and Parquet."),
+    ),
+    heading(
+        "samples",
+        Derived(
+            "yes if each reference of the trace is a sample, one of many, so that counts are not \
+            those of the program, or no: a column of CSV and Parquet.",
+        ),
     ),
     heading("faults saved", Metric("faults_saved")),
     heading("resident at end", Metric("resident_pages")),

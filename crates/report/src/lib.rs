@@ -72,7 +72,7 @@ pub use matrix_svg::matrix_svg;
 pub use means::{WithReferences, comparisons, means_table};
 pub use message::{MESSAGE_START, announcement, beside_name, fold_message};
 pub use mix::{mix_columns, mix_table, write_mix_csv, write_mix_parquet};
-pub use next::{command_line, next};
+pub use next::{baseline_command, command_line, next};
 pub use over_time::over_time;
 pub use page::{Page, advice_answer, baseline_answer, live_answer, paper_answer, replay_answer};
 pub use paint::{Paint, Style, View};
@@ -80,8 +80,8 @@ pub use parquet::{WriteParquetError, write_parquet};
 pub use printable::printable;
 pub use probed::probe_table;
 pub use ranges::{
-    NO_SITES, NOTHING_PAYS, cbmm, flame_graph, folded, madvise, of_one_process, process_of,
-    range_table, verdict,
+    NO_SITES, NOTHING_PAYS, cbmm, flame_graph, folded, madvise, of_one_process, perf_script,
+    process_of, range_table, verdict,
 };
 pub use recommendation::{Context, recommendations};
 pub use replayed::{replay_table, replay_verdict};

@@ -1,9 +1,9 @@
 //! The page tables of a running process, side by side.
 
-use crate::View;
 use crate::grid::{Align, Grid, paragraph};
 use crate::number::{grouped, size};
 use crate::paint::Style;
+use crate::{View, next};
 use broadleaf_metrics::LiveTables;
 
 /// Renders the tables of a process, the smallest first, and what explains the kernel's own.
@@ -70,7 +70,7 @@ pub fn live_tables(found: &LiveTables, view: View) -> String {
             view,
         ));
     }
-    out
+    out + &next(&format!("broadleaf report {}", found.pid))
 }
 
 /// The synonym tables, in the order of the catalogue.

@@ -1,6 +1,9 @@
 //! Commands that a reader can type.
 
-use broadleaf_metrics::Recommendation;
+use std::borrow::Cow;
+use std::ffi::OsString;
+
+use broadleaf_metrics::SuggestedCommand;
 use unicode_width::UnicodeWidthStr;
 
 use crate::grid::indented;
@@ -44,14 +47,32 @@ pub fn next(command: &str) -> String {
     format!("\nNext: {command}\n")
 }
 
-/// Renders the commands of a recommendation, if any, each below its purpose. `of` says what they
-/// are for.
-pub(crate) fn what_to_type(of: &str, advice: &Recommendation, view: View) -> String {
-    if advice.commands.is_empty() {
+/// Returns the command that measures the gain of a policy for a program. Without its words, the
+/// program is `COMMAND`.
+pub fn baseline_command(policy: &str, program: &[OsString]) -> String {
+    let run = [
+        "broadleaf",
+        "run",
+        "--baseline",
+        "7",
+        "--policy",
+        policy,
+        "--",
+    ];
+    let run = run.map(Cow::Borrowed).into_iter();
+    let unknown = program.is_empty().then_some(Cow::Borrowed("COMMAND"));
+    let program = program.iter().map(|word| word.to_string_lossy());
+    let words: Vec<Cow<'_, str>> = run.chain(unknown).chain(program).collect();
+    command_line(&words)
+}
+
+/// Renders commands, if any, each below its purpose. `of` says what they are for.
+pub(crate) fn what_to_type(of: &str, commands: &[SuggestedCommand], view: View) -> String {
+    if commands.is_empty() {
         return String::new();
     }
     let mut out = format!("\nWhat to type now{of}:\n");
-    for suggested in &advice.commands {
+    for suggested in commands {
         out.push_str(&indented(2, &suggested.purpose, Style::Plain, view));
         if !suggested.command.is_empty() {
             for line in command_lines(&suggested.command, view.width) {

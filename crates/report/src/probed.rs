@@ -1,9 +1,9 @@
 //! The values that a probe determined.
 
-use crate::View;
 use crate::grid::{Align, Grid, paragraph};
 use crate::number::grouped;
 use crate::paint::Style;
+use crate::{View, next};
 use broadleaf_metrics::{Probed, ProbedFigure, ProbedSpan, ProbedValue};
 
 /// Renders the values of a probe with their confidence, the open values, and the cost of loads by
@@ -60,6 +60,8 @@ pub fn probe_table(probed: &Probed, view: View) -> String {
             }
         );
         out += &paragraph(&next, Style::Plain, view);
+    } else if let Some(model) = probed.processor.strip_prefix("model of ") {
+        out += &next(&format!("broadleaf compare TRACE --machine {model}"));
     }
     out
 }

@@ -3,7 +3,7 @@
 use broadleaf_metrics::{CellResult, Comparison, MemoryAsked, Recommendation};
 
 use crate::advice::{Advice, BASELINE, advise, lost_cycles};
-use crate::run_time::run_time_sentence;
+use crate::run_time::{page_faults_sentence, run_time_sentence};
 
 /// The data for the table apart from the comparison itself.
 pub struct Context<'a> {
@@ -27,6 +27,7 @@ pub fn recommendations(comparison: &Comparison, context: &Context<'_>) -> Vec<Re
         Some(Recommendation {
             machine: (*machine).to_owned(),
             run_time: told.and_then(|told| run_time_sentence(told, baseline, &comparison.trace)),
+            page_faults: told.and_then(page_faults_sentence),
             policy: advice.policy,
             sentence: advice.sentence,
             commands: Vec::new(),

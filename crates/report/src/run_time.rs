@@ -7,14 +7,31 @@ use broadleaf_metrics::{
 use crate::number::{percent, short};
 
 /// Returns a sentence on the run time under the policy of `result`, and on the origin of the
-/// figures. Returns `None` if nothing is known about the run time.
+/// figures. If the trace holds samples, the sentence says why there is no estimate. Returns `None`
+/// if nothing is known about the run time.
 pub fn run_time_sentence(
     result: &CellResult,
     baseline: &CellResult,
     trace: &TraceSummary,
 ) -> Option<String> {
+    if trace.samples {
+        return Some(
+            "Run time: no estimate. The trace holds samples, and the page walks between two \
+             samples are not known. Record the program, or measure it (broadleaf run --baseline)."
+                .to_owned(),
+        );
+    }
     let run_time = result.run_time?;
     let policy = &result.policy;
+    if let Some(reason) = sameness(result, baseline) {
+        let origin = match run_time.basis {
+            RunTimeBasis::Measured => {
+                format!("so the model has no difference. {}", measured(&run_time))
+            }
+            RunTimeBasis::Table => "so an estimate from a table has no difference.".to_owned(),
+        };
+        return Some(format!("Run time: as with 4k. {policy} {reason}, {origin}"));
+    }
     let gain = |ratio: f64| 1.0 - 1.0 / ratio;
     let [low, high] = [run_time.ratio_low, run_time.ratio_high].map(gain);
     let is_tiny = [low, high].iter().all(|gain| gain.abs() < TINY);
@@ -52,6 +69,46 @@ pub fn run_time_sentence(
     ))
 }
 
+/// Returns a sentence on the system time under the policy of `result`: page faults saved and huge
+/// pages made. Returns `None` if their costs are not known.
+pub(crate) fn page_faults_sentence(result: &CellResult) -> Option<String> {
+    let run_time = result.run_time?;
+    let (faults, system) = (run_time.fault_seconds?, run_time.system_seconds?);
+    let seconds = |seconds: f64| format!("{seconds:.3} s");
+    let paid = seconds(faults.paid);
+    let change = match faults.saved {
+        0.0 if faults.paid == 0.0 => "saves no page fault and makes no huge page".to_owned(),
+        saved if saved < 0.0 => format!(
+            "spends {} on more page faults and pays {paid} to make and zero huge pages",
+            seconds(-saved)
+        ),
+        saved => format!(
+            "saves {} by fewer page faults and pays {paid} to make and zero huge pages",
+            seconds(saved)
+        ),
+    };
+    Some(format!(
+        "Page faults: {} {change}, by costs that were measured beside the runs. The system time \
+         would be {} ({}).",
+        result.policy,
+        seconds(system.middle),
+        seconds_range(&system, 3)
+    ))
+}
+
+/// Returns the reason why a policy has the run time of `baseline` in the model, if it has.
+fn sameness(result: &CellResult, baseline: &CellResult) -> Option<&'static str> {
+    let misses = |of: &CellResult| (of.l1_misses, of.whole_misses(), of.walks.clone());
+    let is_level = result.run_time?.ratio == 1.0;
+    if misses(result) == misses(baseline) {
+        Some("has the TLB misses of 4k")
+    } else if is_level && result.promotions == 0 {
+        Some("makes no huge page here")
+    } else {
+        None
+    }
+}
+
 /// Huge pages have little time to pay in shorter runs, in seconds.
 const SHORT: f64 = 1.0;
 
@@ -63,9 +120,10 @@ pub(crate) fn ratios(run_time: &RunTime) -> String {
     format!("{:.2} to {:.2}", run_time.ratio_low, run_time.ratio_high)
 }
 
-/// Returns a range of seconds: `0.53 to 0.57 s`, or one number if both ends are equal.
-pub(crate) fn seconds_range(range: &SecondsRange) -> String {
-    let [low, high] = [range.low, range.high].map(|seconds| format!("{seconds:.2}"));
+/// Returns a range of seconds with so many decimals: `0.53 to 0.57 s`, or one number if both ends
+/// are equal.
+pub(crate) fn seconds_range(range: &SecondsRange, decimals: usize) -> String {
+    let [low, high] = [range.low, range.high].map(|seconds| format!("{seconds:.decimals$}"));
     match low == high {
         true => format!("{low} s"),
         false => format!("{low} to {high} s"),
@@ -98,13 +156,6 @@ fn measured(run_time: &RunTime) -> String {
             seconds.middle, seconds.low, seconds.high
         )
     });
-    let faults = run_time.fault_seconds.map_or(String::new(), |faults| {
-        format!(
-            " System time, by the costs of faults measured there: {:.3} s saved by fewer page \
-             faults, {:.3} s paid to make huge pages.",
-            faults.saved, faults.paid
-        )
-    });
     let is_short = (run_time.user_seconds).is_some_and(|seconds| seconds.middle < SHORT);
     let short = match is_short {
         true => {
@@ -115,7 +166,7 @@ fn measured(run_time: &RunTime) -> String {
     };
     format!(
         "Measured: the recording holds run times of its computer with 4 KiB pages and with huge \
-         pages.{seconds}{short}{faults}"
+         pages.{seconds}{short}"
     )
 }
 
@@ -125,6 +176,89 @@ mod tests {
 
     fn sentence(gains: [f64; 3]) -> String {
         sentence_of(RunTime::of_gains(gains, RunTimeBasis::Table))
+    }
+
+    fn seconds(low: f64, middle: f64, high: f64) -> Option<SecondsRange> {
+        Some(SecondsRange { low, middle, high })
+    }
+
+    /// No run of a program shows that a policy without huge pages changes nothing: the model does.
+    #[test]
+    fn a_policy_with_the_misses_of_base_pages_is_no_measured_difference() {
+        let sentence = |l1_misses, promotions| {
+            let baseline = CellResult {
+                l1_misses: 12_000,
+                ..CellResult::default()
+            };
+            let run_time = RunTime {
+                user_seconds: seconds(1.9, 2.0, 2.1),
+                ..RunTime::of_gains([-0.05, 0.0, 0.05], RunTimeBasis::Measured)
+            };
+            let result = CellResult {
+                policy: "pop-512".to_owned(),
+                l1_misses,
+                promotions,
+                run_time: Some(run_time),
+                ..CellResult::default()
+            };
+            run_time_sentence(&result, &baseline, &TraceSummary::default()).expect("it is known")
+        };
+        let same = sentence(12_000, 3);
+        assert!(
+            same.starts_with("Run time: as with 4k. pop-512 has the TLB misses of 4k, so the"),
+            "{same}"
+        );
+        assert!(same.contains("2.00 s of user time"), "{same}");
+        assert!(!same.contains("this machine can show"), "{same}");
+        assert!(sentence(13_000, 0).contains("pop-512 makes no huge page here"));
+        assert!(sentence(11_000, 3).contains("no difference that this machine can show"));
+    }
+
+    #[test]
+    fn page_faults_have_a_sentence_of_their_own() {
+        let sentence_of = |saved, paid, system_seconds| {
+            let run_time = RunTime {
+                system_seconds,
+                fault_seconds: Some(broadleaf_metrics::FaultSeconds { saved, paid }),
+                ..RunTime::of_gains([0.0; 3], RunTimeBasis::Measured)
+            };
+            page_faults_sentence(&CellResult {
+                policy: "greedy".to_owned(),
+                run_time: Some(run_time),
+                ..CellResult::default()
+            })
+        };
+        let sentence = |saved, system| sentence_of(saved, 0.05, system);
+        let system = seconds(0.2, 0.25, 0.3);
+        let none = sentence_of(0.0, 0.0, system).expect("it is known");
+        assert!(
+            none.starts_with("Page faults: greedy saves no page fault and makes no huge page, by"),
+            "{none}"
+        );
+        assert_eq!(
+            sentence(0.1, system).as_deref(),
+            Some(
+                "Page faults: greedy saves 0.100 s by fewer page faults and pays 0.050 s to make \
+                 and zero huge pages, by costs that were measured beside the runs. The system \
+                 time would be 0.250 s (0.200 to 0.300 s)."
+            )
+        );
+        let more = sentence(-0.1, system).expect("it is known");
+        assert!(
+            more.contains("greedy spends 0.100 s on more page faults and pays"),
+            "{more}"
+        );
+        assert_eq!(sentence(0.1, None), None);
+        let result = CellResult {
+            run_time: Some(RunTime {
+                user_seconds: seconds(1.0, 1.0, 1.0),
+                fault_seconds: None,
+                ..RunTime::of_gains([0.0; 3], RunTimeBasis::Measured)
+            }),
+            ..CellResult::default()
+        };
+        assert_eq!(page_faults_sentence(&result), None);
+        assert!(!measured(&result.run_time.expect("set")).contains("ystem time"));
     }
 
     fn sentence_of(run_time: RunTime) -> String {
@@ -139,6 +273,7 @@ mod tests {
         };
         let result = CellResult {
             policy: "greedy".to_owned(),
+            promotions: 1,
             run_time: Some(run_time),
             ..CellResult::default()
         };
@@ -172,5 +307,11 @@ mod tests {
         assert!(sentence([-0.2, 0.1, 0.3]).contains("may cost 20.0% to save 30.0% of the user"));
         let unknown = CellResult::default();
         assert!(run_time_sentence(&unknown, &unknown, &TraceSummary::default()).is_none());
+        let samples = TraceSummary {
+            samples: true,
+            ..TraceSummary::default()
+        };
+        let said = run_time_sentence(&unknown, &unknown, &samples).expect("the reason");
+        assert!(said.starts_with("Run time: no estimate. The trace holds samples"));
     }
 }

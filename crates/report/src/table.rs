@@ -64,17 +64,20 @@ pub fn comparison_table(comparison: &Comparison, context: &Context<'_>, view: Vi
     out
 }
 
-/// Renders the run times and the commands of the recommendations. Machines with equal answers share
-/// them.
+/// Renders the run times, the page faults and the commands of the recommendations. Machines with
+/// equal answers share them.
 fn answers(comparison: &Comparison, view: View) -> String {
     let mut out = String::new();
     let mut told: Vec<&Recommendation> = Vec::new();
     let several = comparison.advice.len() > 1;
     for advice in &comparison.advice {
-        if let Some(run_time) = &advice.run_time {
+        for sentence in [&advice.run_time, &advice.page_faults]
+            .into_iter()
+            .flatten()
+        {
             let on = match several {
-                true => format!("{}: {run_time}", advice.machine),
-                false => run_time.clone(),
+                true => format!("{}: {sentence}", advice.machine),
+                false => sentence.clone(),
             };
             out.push('\n');
             out.push_str(&paragraph(&on, Style::Plain, view));
@@ -85,7 +88,7 @@ fn answers(comparison: &Comparison, view: View) -> String {
         }
         told.push(advice);
         let of = format!(", for {}", advice.policy);
-        out.push_str(&what_to_type(&of, advice, view));
+        out.push_str(&what_to_type(&of, &advice.commands, view));
     }
     out
 }
@@ -229,6 +232,7 @@ fn figures<'a>(
     figures.extend(baseline.map(|other| against("of 4k", 0, other)));
     figures.extend(reference.map(|other| against("vs freebsd", 2, other)));
     let seconds = |result: &CellResult| result.run_time?.user_seconds;
+    let system = |result: &CellResult| result.run_time?.system_seconds;
     let is_measured = results.iter().any(|result| seconds(result).is_some());
     if is_measured {
         figures.push(Figure {
@@ -237,7 +241,7 @@ fn figures<'a>(
             rank: None,
             text: Box::new(move |result, _| {
                 let by_table = || of_table(result).map(|class| format!("{class} (table)"));
-                let seconds = seconds(result).map(|range| seconds_range(&range));
+                let seconds = seconds(result).map(|range| seconds_range(&range, 2));
                 seconds.or_else(by_table).unwrap_or_default()
             }),
         });
@@ -247,6 +251,16 @@ fn figures<'a>(
             leave_out_first: 1,
             rank: None,
             text: Box::new(|result, _| of_table(result).unwrap_or_default().to_owned()),
+        });
+    }
+    if results.iter().any(|result| system(result).is_some()) {
+        figures.push(Figure {
+            heading: "system time",
+            leave_out_first: 1,
+            rank: None,
+            text: Box::new(move |result, _| {
+                system(result).map_or_else(String::new, |range| seconds_range(&range, 3))
+            }),
         });
     }
     // If memory was used up under 4k, its fewer faults are no saving.

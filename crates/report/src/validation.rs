@@ -6,7 +6,7 @@ use broadleaf_metrics::{SecondsRange, ValidatedSetting, ValidationReport};
 
 use crate::number::{counted, grouped, percent, short};
 use crate::run_time::ratios;
-use crate::{Align, Glyphs, Grid, Style, View, paragraph};
+use crate::{Align, Glyphs, Grid, Style, View, command_line, next, paragraph};
 use curve::miss_rates;
 
 /// Renders a validation: run times, counts, whole predictions, and what agrees.
@@ -51,7 +51,10 @@ pub fn validation_table(report: &ValidationReport, glyphs: Glyphs, view: View) -
     for note in &report.notes {
         say(&mut text, &format!("Note: {note}."));
     }
-    text
+    let record = ["broadleaf", "record", "--measure", "7", "--"].into_iter();
+    let program = report.command.iter().map(String::as_str);
+    let words: Vec<&str> = record.chain(program).collect();
+    text + &next(&command_line(&words))
 }
 
 fn seconds(range: &SecondsRange) -> String {
@@ -231,7 +234,7 @@ mod tests {
     fn predictions_are_beside_measurements() {
         let report = ValidationReport {
             schema: String::new(),
-            command: vec![],
+            command: vec!["./program".to_owned(), "an argument".to_owned()],
             machine: "skylake".to_owned(),
             trace: TraceSummary::default(),
             settings: vec![
@@ -259,6 +262,7 @@ mod tests {
             "Change with pop-256: 18.0% predicted, 20.0% measured: within a third of",
             "Note: always was not measured: no.",
             "The processor counts no TLB misses here.",
+            "\nNext: broadleaf record --measure 7 -- ./program 'an argument'\n",
         ] {
             assert!(text.contains(line), "{line}: {text}");
         }

@@ -25,6 +25,7 @@ use broadleaf_report::{Context, recommendations};
 use crate::answer::{AnsweredProgram, add_commands, can_be_run};
 use crate::explained::{PlannedReplay, explained, heading_beside};
 use crate::failure::Failure;
+use crate::foreign::holds_samples;
 use crate::listening::Listening;
 use crate::memory::MemoryRequest;
 use crate::output::argument;
@@ -277,6 +278,7 @@ pub(crate) fn compare_beside(
     let mut summary = outcome.trace;
     summary.path = trace.name().to_owned();
     summary.hash = hash;
+    summary.samples = (trace.header().or(head.as_ref())).is_some_and(holds_samples);
     let mut notes = outcome.notes;
     notes.extend(size_note);
     notes.extend(notes::of_plan(

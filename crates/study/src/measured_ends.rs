@@ -11,14 +11,19 @@ pub(crate) struct EndsSummary {
     pub(crate) gains: [f64; 3],
     /// The median user time with base pages, in seconds.
     pub(crate) base_seconds: f64,
+    /// The system time with base pages, in seconds: tenth percentile, median and ninetieth
+    /// percentile.
+    pub(crate) base_system: [f64; 3],
 }
 
 /// Summarizes a measurement. Returns `None` without rounds, or if no user time was spent.
 pub(crate) fn summary(measured: &MeasuredEnds) -> Option<EndsSummary> {
     let user = |run: &EndRun| run.user_micros as f64 * 1e-6;
+    let system = |run: &EndRun| run.system_micros as f64 * 1e-6;
     Some(EndsSummary {
         gains: percentiles(&saved(measured, user))?,
-        base_seconds: middle(measured, 0, user)?,
+        base_seconds: spread(measured, 0, user)?[1],
+        base_system: spread(measured, 0, system)?,
     })
 }
 
@@ -30,14 +35,15 @@ fn saved(measured: &MeasuredEnds, of: impl Fn(&EndRun) -> f64) -> Vec<f64> {
         .collect()
 }
 
-/// Returns the median of a figure over the rounds, at one end.
-fn middle(measured: &MeasuredEnds, end: usize, of: impl Fn(&EndRun) -> f64) -> Option<f64> {
+/// Returns the tenth percentile, the median and the ninetieth percentile of a figure over the
+/// rounds, at one end.
+fn spread(measured: &MeasuredEnds, end: usize, of: impl Fn(&EndRun) -> f64) -> Option<[f64; 3]> {
     let values: Vec<f64> = measured
         .rounds
         .iter()
         .map(|round| of(&round[end]))
         .collect();
-    percentiles(&values).map(|[_, middle, _]| middle)
+    percentiles(&values)
 }
 
 /// Describes a measurement in a sentence.
@@ -49,7 +55,7 @@ pub fn measured_sentence(measured: &MeasuredEnds) -> String {
             Some(gains) => change_sentence(gains),
             None => "nothing to compare".to_owned(),
         };
-        let at = |end| middle(measured, end, of).unwrap_or(0.0);
+        let at = |end| spread(measured, end, of).map_or(0.0, |[_, middle, _]| middle);
         format!(
             "{name} time {:.3} s, with huge pages {:.3} s: {change}",
             at(0),
@@ -88,6 +94,7 @@ mod tests {
             assert!((gain - 0.2).abs() < 1e-9);
         }
         assert!((found.base_seconds - 1.5).abs() < 1e-9);
+        assert_eq!(found.base_system, [0.0; 3]);
         let said = measured_sentence(&measured);
         assert_eq!(
             said,

@@ -8,15 +8,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use broadleaf_record::system::GuestReport;
-use broadleaf_record::valgrind::{Clock, Engine, Finished, Options, RecordError};
+use broadleaf_record::valgrind::{
+    Clock, Engine, Finished, Options, RecordError, UNRECORDED_CHILDREN,
+};
 use broadleaf_record::windows::WindowProgress;
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::signal;
-use broadleaf_trace::{DEFAULT_LEVEL, Grain, MeasuredEnds, TraceIndex, WriteError};
+use broadleaf_trace::{DEFAULT_LEVEL, Grain, Header, MeasuredEnds, TraceIndex, WriteError};
 
 pub use broadleaf_units::PageSize;
 
 use crate::failure::{Failure, reason};
+use crate::foreign::is_imported;
 use crate::output::{Access, ClaimRefused, Direct, KeptPath, Replace, argument, shown};
 use crate::provenance::made_by;
 
@@ -118,7 +121,8 @@ pub fn claim_free_name(program: &OsStr) -> Result<(PathBuf, Direct), Failure> {
     ))
 }
 
-/// Completes the output of a recording.
+/// Completes the output of a recording. Warns if the run times that it holds are those of more
+/// processes than were recorded.
 ///
 /// # Errors
 /// If the recording failed, or the output cannot be completed. The message names the part of the
@@ -130,10 +134,12 @@ pub fn finish(
 ) -> Result<Finished<()>, Failure> {
     let finished = outcome.map_err(|error| explain(error, path, kept))?;
     let (output, finished) = finished.take_output();
-    output.finish().map_err(|error| {
-        let error = WriteError::Io(error);
-        explain(error.into(), path, kept)
-    })?;
+    let failed = |error| explain(WriteError::Io(error).into(), path, kept);
+    if let Some(head) = &finished.new_head {
+        output.replace_start(head).map_err(failed)?;
+        log::warn!("warning: {UNRECORDED_CHILDREN}");
+    }
+    output.finish().map_err(failed)?;
     Ok(finished)
 }
 
@@ -150,6 +156,13 @@ pub fn size_and_end(finished: &Finished<()>, path: &Path) -> String {
         finished.elapsed.as_secs_f64(),
         ending(finished.status),
     )
+}
+
+/// Returns the notes of a recording that each answer repeats: on its run times, and on an import.
+pub(crate) fn repeated_notes(header: &Header) -> impl Iterator<Item = String> + use<> {
+    let is_imported = is_imported(header);
+    let notes = header.notes.clone().into_iter();
+    notes.filter(move |note| is_imported || note == UNRECORDED_CHILDREN)
 }
 
 /// The command that a user may type next.

@@ -139,6 +139,8 @@ pub(crate) enum AdviseFormat {
     Folded,
     /// The same stacks as a flame graph, in SVG
     Flamegraph,
+    /// The same stacks as `perf script` prints samples
+    Perf,
 }
 
 impl From<AdviseFormat> for AdviceFormat {
@@ -151,6 +153,7 @@ impl From<AdviseFormat> for AdviceFormat {
             AdviseFormat::Mosalloc => Self::Mosalloc,
             AdviseFormat::Folded => Self::Folded,
             AdviseFormat::Flamegraph => Self::Flamegraph,
+            AdviseFormat::Perf => Self::Perf,
         }
     }
 }

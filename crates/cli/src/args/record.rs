@@ -144,9 +144,9 @@ pub(crate) struct RecordArgs {
     /// Measure the run time first, without the recorder: run the command N times with 4 KiB pages
     /// and N times with huge pages wherever they fit, in turns, after one round that is dropped
     ///
-    /// The trace holds the times, and `compare` gives seconds for every policy. These runs have no
-    /// input, and their standard output is thrown away. Switches by which the command forbids huge
-    /// pages to itself have no effect in them. 7 rounds or more of at least a second each show
+    /// The trace holds the times, and `compare` gives seconds for every policy. Each run reads a
+    /// file on standard input, but no pipe. Standard output is thrown away. Switches by which the
+    /// command forbids huge pages to itself have no effect. 7 rounds of a second or more show
     /// differences of a few percent. The runs with huge pages need what `run` needs.
     #[arg(long, value_name = "N", value_parser = rounds)]
     pub(crate) measure: Option<NonZero<u32>>,

@@ -1,5 +1,6 @@
 //! `run` and `attach`: a policy on live processes.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use broadleaf_live::page::{baseline_page, live_page};
 use broadleaf_live::passed_on::PassedOn;
 use broadleaf_live::same_end::as_program;
 use broadleaf_metrics::LiveReport;
-use broadleaf_report::{View, baseline_table, command_line};
+use broadleaf_report::{View, baseline_command, baseline_table};
 
 use crate::args::{Attach, Govern, Run, TableOrJson, write_page};
 use crate::interrupt::EndSignal;
@@ -44,22 +45,7 @@ pub(crate) fn run(options: &Run, view: View) -> Result<(), Failure> {
         say!("cannot report what was done: {failure}");
     }
     if is_reported && options.govern.format == TableOrJson::Table && !options.govern.dry_run {
-        let words = [
-            "broadleaf",
-            "run",
-            "--baseline",
-            "7",
-            "--policy",
-            &options.govern.policy,
-            "--",
-        ];
-        let words = words.map(String::from).into_iter();
-        let program = options
-            .command
-            .iter()
-            .map(|word| word.to_string_lossy().into_owned());
-        let words: Vec<String> = words.chain(program).collect();
-        say!("next, what it gains: {}", command_line(&words));
+        say_next(&options.govern, &options.command);
     }
     Err(as_program(end.status))
 }
@@ -73,7 +59,17 @@ pub(crate) fn attach(options: &Attach) -> Result<(), Failure> {
     let report = attached.govern(time, &mut |time| {
         !matches!(signal.wait(time), Err(RecvTimeoutError::Timeout))
     });
-    tell(&options.govern, place, page, &report)
+    tell(&options.govern, place, page, &report)?;
+    if options.govern.format == TableOrJson::Table {
+        say_next(&options.govern, &[]);
+    }
+    Ok(())
+}
+
+/// Prints the command that measures what the policy gains.
+fn say_next(options: &Govern, program: &[OsString]) {
+    let measure = baseline_command(&options.policy, program);
+    say!("next, what it gains: {measure}");
 }
 
 fn run_baseline(

@@ -40,7 +40,7 @@ fn priced(options: &ListArgs, view: View) -> Result<(), Failure> {
     }
     let areas = areas()?;
     print(&match options.format {
-        TableOrJson::Table => areas.grid.render(view),
+        TableOrJson::Table => areas.grid.render(view) + &explain_next(),
         TableOrJson::Json => json(&Value::Array(areas.json))?,
     })
 }

@@ -120,11 +120,38 @@ fn a_recording_holds_both_ends_and_a_comparison_gives_seconds() {
             .expect("seconds");
         assert!(seconds > 0.0 && seconds < 60.0, "{seconds}");
         assert!(run_time["fault_seconds"]["saved"].is_f64(), "{run_time}");
+        let [low, middle, high] = ["low", "middle", "high"]
+            .map(|name| run_time["system_seconds"][name].as_f64().expect(name));
+        assert!(low <= middle && middle <= high, "{run_time}");
+    }
+    let csv = [
+        "compare",
+        trace,
+        "--format",
+        "csv",
+        "--policy",
+        "4k,pop-256",
+    ];
+    let csv = succeeded(&run(&csv));
+    let rows: Vec<Vec<&str>> = csv.lines().map(|row| row.split(',').collect()).collect();
+    for (name, pointer) in [
+        ("run_time_user_seconds_low", "/user_seconds/low"),
+        ("run_time_system_seconds", "/system_seconds/middle"),
+        ("run_time_system_seconds_high", "/system_seconds/high"),
+        ("fault_seconds_saved", "/fault_seconds/saved"),
+        ("zeroing_seconds_paid", "/fault_seconds/paid"),
+    ] {
+        let column = rows[0].iter().position(|head| *head == name).expect(name);
+        let said: f64 = rows[2][column].parse().expect(name);
+        let value = answer["results"][1]["run_time"].pointer(pointer);
+        assert_eq!(value.and_then(Value::as_f64), Some(said), "{name}");
     }
     let base = &answer["results"][0]["run_time"];
     assert_eq!(base["ratio"], 1.0);
     let table = succeeded(&run(&["compare", trace, "--policy", "4k,greedy"]));
     assert!(table.contains("  user time  "), "{table}");
+    assert!(table.contains("  system time  "), "{table}");
+    assert!(table.contains("\nPage faults: greedy "), "{table}");
     let has_policy = table.contains("Measured: the recording holds run times");
     let stays = table.contains("What to type now, for 4k:");
     assert!(has_policy || stays, "{table}");

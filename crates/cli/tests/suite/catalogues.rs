@@ -255,9 +255,9 @@ fn tlbs_are_listed_with_areas() {
     assert_eq!(entries[0]["name"], "single-page-size");
     assert!((entries[0]["area_rbe"].as_f64().unwrap() - 7984.36).abs() < 0.01);
     assert_eq!(entries[0]["relative_area"], 1.0);
-    // The table has headings, a rule, and a line for each entry. Each figure of the fitted
-    // surrogate stands beside the surrogate's name.
-    assert_eq!(table.lines().count(), entries.len() + 2);
+    // The table has headings, a rule, a line for each entry, and the next command after an empty
+    // line. Each figure of the fitted surrogate is beside the surrogate's name.
+    assert_eq!(table.lines().count(), entries.len() + 4);
     for (line, entry) in table.lines().skip(2).zip(entries) {
         let fitted = &entry["relative_access_by_fitted_surrogate"];
         assert_eq!(

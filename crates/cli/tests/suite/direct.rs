@@ -102,6 +102,31 @@ fn samples_are_marked_in_answers() {
         "4k",
     ]));
     assert!(table.contains("one of many"), "{table}");
+    let recording = folder.join("x.bl");
+    let recording = recording.to_str().expect("the path is UTF-8");
+    succeeded(&run(&["import", "perf", &path, "-o", recording]));
+    for trace in [&*format!("perf:{path}"), recording] {
+        let ask = |format| {
+            let asked = ["--policy", "4k,greedy", "--format", format];
+            succeeded(&run(&[&["compare", trace], &asked[..]].concat()))
+        };
+        let table = ask("table");
+        assert!(
+            table.contains("Run time: no estimate. The trace"),
+            "{table}"
+        );
+        assert!(!table.contains("estimate from a table"), "{table}");
+        let answer: serde_json::Value = serde_json::from_str(&ask("json")).expect("JSON");
+        assert_eq!(answer["trace"]["samples"], true);
+        assert!(answer["results"][1]["run_time"].is_null(), "{answer}");
+        let csv = ask("csv");
+        let lines: Vec<&str> = csv.lines().collect();
+        assert!(lines[0].ends_with(",samples"), "{csv}");
+        assert!(
+            lines[1..].iter().all(|line| line.ends_with(",yes")),
+            "{csv}"
+        );
+    }
 }
 
 /// References that are taken otherwise than the trace states them, and records that are left out,

@@ -289,6 +289,11 @@ fn stacks_are_folded_and_drawn() {
         first.contains(&format!("main (heap.c:{line});malloc ")),
         "{stacks}"
     );
+    // Each event of perf is one of the stacks: frames from the inside, with the count in the head.
+    let events = succeeded(&run(&["advise", text(&trace), "--format", "perf"]));
+    let folded: Vec<String> = events.split_terminator("\n\n").map(folded_event).collect();
+    assert_eq!(folded, stacks.lines().collect::<Vec<_>>(), "{events}");
+    assert!(events.starts_with("heap  "), "{events}");
     let svg = folder.join("x.svg");
     let drawn = run(&[
         "advise",
@@ -303,10 +308,51 @@ fn stacks_are_folded_and_drawn() {
     assert!(svg.contains(&format!("main (heap.c:{line})")), "{svg}");
 }
 
+/// Folds an event of `perf script`, as stackcollapse-perf.pl does.
+fn folded_event(event: &str) -> String {
+    let (head, frames) = event.split_once('\n').expect("a head");
+    let count = head.split_whitespace().rev().nth(1).expect("a count");
+    let frames = frames.lines().rev().map(|line| {
+        let (_, symbol) = line.trim_start().split_once(' ').expect("an address");
+        symbol.trim_end_matches(" ([unknown])")
+    });
+    format!("{} {count}", frames.collect::<Vec<_>>().join(";"))
+}
+
+/// Small objects of Python lie in arenas, which the interpreter maps.
+#[test]
+fn small_objects_of_python_are_in_its_arenas() {
+    let folder = folder("sites-arena");
+    let python = "/usr/bin/python3.11"; // other versions have native frames only
+    if !Path::new(python).exists() {
+        eprintln!("skipped: {python} is not installed");
+        return;
+    }
+    let Some(advice) = advised(&folder, &[python, text(&source("objects.py"))]) else {
+        return;
+    };
+    assert_eq!(best(&advice).0, "Python arena", "{:#}", advice["sites"][0]);
+}
+
+/// Small objects of Java lie in its heap, which has one row.
+#[test]
+fn small_objects_of_java_are_in_its_memory() {
+    let folder = folder("sites-jvm");
+    let program = source("Objects.java");
+    if !compiled("javac", &["-g", "-d", text(&folder), text(&program)]) {
+        return;
+    }
+    let command = ["java", "-Xmx256m", "-cp", text(&folder), "Objects"];
+    let Some(advice) = advised(&folder, &command) else {
+        return;
+    };
+    assert_eq!(best(&advice).0, "JVM memory", "{:#}", advice["sites"][0]);
+}
+
 #[test]
 fn a_trace_without_sites_has_no_stacks() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/blocks.bl");
-    for format in ["folded", "flamegraph"] {
+    for format in ["folded", "flamegraph", "perf"] {
         let output = run(&["advise", text(&golden), "--format", format]);
         assert!(!output.status.success());
         assert!(stderr(&output).contains("--sites"), "{}", stderr(&output));

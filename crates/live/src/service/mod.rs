@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use broadleaf_governor::service::ServiceRules;
 use broadleaf_metrics::{SERVICE_SCHEMA, ServiceListing};
-use broadleaf_report::View;
+use broadleaf_report::{View, command_line, next};
 
 use crate::obstacles::obstacles;
 use broadleaf_study::failure::Failure;
@@ -139,7 +139,8 @@ impl ServiceDone {
     }
 }
 
-/// Renders a list as a table.
+/// Renders a list as a table, with the command that governs the processes.
 pub fn listing_table(listing: &ServiceListing, view: View) -> String {
-    once::table(&listing.processes, view)
+    let govern = command_line(&["broadleaf", "service", &listing.file]);
+    once::table(&listing.processes, view) + &next(&govern)
 }

@@ -113,7 +113,7 @@ fn compared(
     let mut all = Vec::new();
     for (at, ((setting, runs), prediction)) in settings.iter().zip(&predictions.all).enumerate() {
         let measured = measured_setting(runs, base);
-        let predicted = predicted_setting(prediction, base);
+        let predicted = predicted_setting(prediction);
         let is_end = at == 0 || at == last;
         all.push(ValidatedSetting {
             name: setting.name().to_owned(),
@@ -198,19 +198,16 @@ fn median(runs: &[RunFigures], of: impl Fn(&RunFigures) -> Option<u64>) -> Optio
     percentiles(&values?).map(|[_, middle, _]| middle.round() as u64)
 }
 
-fn predicted_setting(prediction: &Prediction, base: &[RunFigures]) -> PredictedSetting {
+fn predicted_setting(prediction: &Prediction) -> PredictedSetting {
     let result = &prediction.result;
     let run_time = result.run_time.as_ref();
     let user_seconds = run_time.and_then(|run_time| run_time.user_seconds);
-    let system: Vec<f64> = base.iter().map(|run| run.system_seconds).collect();
-    let faults = run_time.and_then(|run_time| run_time.fault_seconds);
+    let system_seconds = run_time.and_then(|run_time| run_time.system_seconds);
     let made = result.promotions.saturating_sub(result.demotions);
     PredictedSetting {
         user_seconds,
         saved: user_seconds.and(run_time.map(|run_time| run_time.gain())),
-        system_seconds: percentiles(&system)
-            .zip(faults)
-            .map(|([_, middle, _], faults)| (middle - faults.saved + faults.paid).max(0.0)),
+        system_seconds: system_seconds.map(|range| range.middle),
         page_faults: result.page_faults,
         huge_pages_peak: match &result.memory {
             Some(memory) => memory.peak_superpage_pages / PAGES_OF_HUGE,

@@ -1,8 +1,8 @@
 //! Metrics with several figures for each result.
 
-use crate::RunTime;
 use crate::metric::MetricFigure::{Parts, Ratio, Several, Word};
 use crate::metric::{Metric, MetricFigure, cost, fact, gain};
+use crate::{CellResult, FaultSeconds, SecondsRange};
 
 pub(super) const REFUSALS: Metric = fact(
     "refusals",
@@ -48,11 +48,49 @@ pub(super) const RUN_TIME_METRICS: &[Metric] = &[
         "The origin of the ratios: a table, or a measurement of the program.",
         Word(|result| Some(result.run_time?.basis.name())),
     ),
-    cost(
+    seconds(
         "run_time_user_seconds",
-        "seconds",
         "The user time under the policy; only with a measurement.",
-        Ratio(|result| Some(user_seconds(result.run_time.as_ref())?.middle)),
+        Ratio(|result| Some(user_seconds(result)?.middle)),
+    ),
+    seconds(
+        "run_time_user_seconds_low",
+        "The least user time under the policy that is likely; only with a measurement.",
+        Ratio(|result| Some(user_seconds(result)?.low)),
+    ),
+    seconds(
+        "run_time_user_seconds_high",
+        "The most user time under the policy that is likely; only with a measurement.",
+        Ratio(|result| Some(user_seconds(result)?.high)),
+    ),
+    seconds(
+        "run_time_system_seconds",
+        "The system time under the policy: that with 4 KiB pages, less fault_seconds_saved, plus \
+         zeroing_seconds_paid; only with a measurement.",
+        Ratio(|result| Some(system_seconds(result)?.middle)),
+    ),
+    seconds(
+        "run_time_system_seconds_low",
+        "The least system time under the policy that is likely; only with a measurement.",
+        Ratio(|result| Some(system_seconds(result)?.low)),
+    ),
+    seconds(
+        "run_time_system_seconds_high",
+        "The most system time under the policy that is likely; only with a measurement.",
+        Ratio(|result| Some(system_seconds(result)?.high)),
+    ),
+    gain(
+        "fault_seconds_saved",
+        "seconds",
+        "The system time of the page faults that the policy saves, by the cost of a fault that \
+         was measured with the program: saved of fault_seconds in JSON.",
+        Ratio(|result| Some(fault_seconds(result)?.saved)),
+    ),
+    seconds(
+        "zeroing_seconds_paid",
+        "The system time of making huge pages, zeroing included, by the cost that was measured \
+         with the program: paid of fault_seconds in JSON.",
+        Ratio(|result| Some(fault_seconds(result)?.paid)),
     ),
 ];
 
@@ -60,8 +98,20 @@ const fn of_run_time(name: &'static str, sentence: &'static str, figure: MetricF
     gain(name, "ratio", sentence, figure)
 }
 
-fn user_seconds(run_time: Option<&RunTime>) -> Option<crate::SecondsRange> {
-    run_time?.user_seconds
+const fn seconds(name: &'static str, sentence: &'static str, figure: MetricFigure) -> Metric {
+    cost(name, "seconds", sentence, figure)
+}
+
+fn user_seconds(result: &CellResult) -> Option<SecondsRange> {
+    result.run_time?.user_seconds
+}
+
+fn system_seconds(result: &CellResult) -> Option<SecondsRange> {
+    result.run_time?.system_seconds
+}
+
+fn fault_seconds(result: &CellResult) -> Option<FaultSeconds> {
+    result.run_time?.fault_seconds
 }
 
 pub(super) const CURVE: Metric = cost(

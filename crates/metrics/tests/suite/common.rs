@@ -1,8 +1,8 @@
 //! Shared code of the tests: a result with all parts.
 
 use broadleaf_metrics::{
-    CacheLevelResult, CacheResult, CellResult, CurvePoint, MemoryResult, MemorySample, RunTime,
-    RunTimeBasis, SecondsRange, TlbResult, Tlbmcpi, Walks,
+    CacheLevelResult, CacheResult, CellResult, CurvePoint, FaultSeconds, MemoryResult,
+    MemorySample, RunTime, RunTimeBasis, SecondsRange, TlbResult, Tlbmcpi, Walks,
 };
 use broadleaf_units::PageSize;
 
@@ -108,6 +108,15 @@ pub(crate) fn whole_result() -> CellResult {
             low: 1.25,
             middle: 1.5,
             high: 1.75,
+        }),
+        system_seconds: Some(SecondsRange {
+            low: 0.25,
+            middle: 0.5,
+            high: 0.75,
+        }),
+        fault_seconds: Some(FaultSeconds {
+            saved: 0.125,
+            paid: 0.0625,
         }),
         ..RunTime::of_gains([0.1, 0.2, 0.3], RunTimeBasis::Measured)
     };

@@ -21,6 +21,8 @@ pub(super) struct Shared<W> {
     level: i32,
     accesses: AtomicU64,
     bytes: AtomicU64,
+    /// The processes that recorded ones forked, whether they are recorded or not.
+    forks: AtomicU64,
     /// The position of the first process in its windows.
     window: Mutex<Option<WindowProgress>>,
     /// The order of the processes in the file.
@@ -49,6 +51,7 @@ impl<W: Write> Shared<W> {
             level,
             accesses: AtomicU64::new(0),
             bytes,
+            forks: AtomicU64::new(0),
             window: Mutex::new(None),
             order: WriteOrder::default(),
         }
@@ -60,6 +63,16 @@ impl<W: Write> Shared<W> {
             self.accesses.load(Ordering::Relaxed),
             self.bytes.load(Ordering::Relaxed),
         )
+    }
+
+    /// Adds the processes that a recorded process forked.
+    pub(super) fn add_forks(&self, forks: u64) {
+        self.forks.fetch_add(forks, Ordering::Relaxed);
+    }
+
+    /// Returns the number of processes that recorded ones forked.
+    pub(super) fn forks(&self) -> u64 {
+        self.forks.load(Ordering::Relaxed)
     }
 
     /// Returns the position of the program in its windows.

@@ -53,6 +53,8 @@ pub(super) struct TracedProcess {
     heard: bool,
     /// The allocation sites; `None` if they are not recorded.
     sites: Option<ProcessSites>,
+    /// The number of processes that this one forked.
+    forks: u64,
 }
 
 /// The maximum time for which the references of a pausing program are missing in the file. A parent
@@ -74,6 +76,7 @@ impl TracedProcess {
             awaited,
             heard: false,
             sites: sites.then(ProcessSites::default),
+            forks: 0,
         }
     }
 
@@ -122,6 +125,7 @@ impl TracedProcess {
     }
 
     fn event<S: Sink>(&mut self, event: &Event, sink: &mut S) {
+        self.forks += u64::from(matches!(event, Event::Fork { .. }));
         sink.event(self.encoder.streams().heads.end(), event);
     }
 
@@ -186,6 +190,11 @@ impl TracedProcess {
             }
         }
         Ok(Ok(()))
+    }
+
+    /// Returns the number of processes that this one forked.
+    pub(super) const fn forks(&self) -> u64 {
+        self.forks
     }
 
     /// Returns the fork in progress, if the process has not reported its outcome.

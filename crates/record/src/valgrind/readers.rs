@@ -152,6 +152,7 @@ impl Recorded {
                 Ok(()) | Err(Unread::Stopped(Stopped)) => Ok(()),
             }
         })?;
+        shared.add_forks(process.forks());
         if let Some(fork) = process.forking() {
             // The fork failed, or the process was killed in it before its child announced itself.
             shared.order.reach(Mark::Fork(fork));

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use broadleaf_trace::{
     Grain, Header, MeasuredEnds, Options as Contents, RecordedProgram, Totals, TraceWriter,
-    WindowPlan,
+    WindowPlan, head_bytes,
 };
 use broadleaf_units::PageSize;
 
@@ -134,9 +134,18 @@ pub struct Finished<W> {
     pub likely_cause: Option<&'static str>,
     /// The counters of a guest that was recorded.
     pub guest: Option<GuestReport>,
+    /// The head of the trace with a note that is known at the end alone; `None` without such a
+    /// note. It replaces as many bytes at the start of the output.
+    pub new_head: Option<Vec<u8>>,
     /// The time from the program's start to its end and the last byte.
     pub elapsed: Duration,
 }
+
+/// The note of a trace whose run times contain processes that the trace lacks.
+pub const UNRECORDED_CHILDREN: &str =
+    "the measured times contain processes that the trace lacks: --follow-children records them";
+/// The bytes of a trace's head that are kept free for [`UNRECORDED_CHILDREN`].
+const ROOM: usize = 120;
 
 impl<W> Finished<W> {
     /// Separates the output from the other fields.
@@ -149,6 +158,7 @@ impl<W> Finished<W> {
             status,
             likely_cause,
             guest,
+            new_head,
             elapsed,
         } = self;
         let rest = Finished {
@@ -159,6 +169,7 @@ impl<W> Finished<W> {
             status,
             likely_cause,
             guest,
+            new_head,
             elapsed,
         };
         (output, rest)
@@ -201,7 +212,7 @@ pub fn record<W: Write + Send>(
         Engine::Qemu => Some(Emulated::find(&program, &options.command)?),
     };
     let mut workplace = Workplace::new(options.engine, system.as_ref())?;
-    let header = header(options, &program, system.as_ref())?;
+    let mut header = header(options, &program, system.as_ref())?;
     let writer = TraceWriter::new(output, &header)?;
     let shared = Shared::new(writer, options.level);
 
@@ -264,6 +275,11 @@ pub fn record<W: Write + Send>(
     if counted.processes == 0 {
         return Err(RecordError::NothingRecorded(status));
     }
+    let lacks_children = header.room > 0 && shared.forks() > 0;
+    let new_head = match lacks_children && header.note_in_room(UNRECORDED_CHILDREN.into()) {
+        true => Some(head_bytes(&header)?),
+        false => None,
+    };
     let writer = shared.into_writer();
     let totals = writer.totals();
     let mut output = writer.finish()?;
@@ -279,6 +295,7 @@ pub fn record<W: Write + Send>(
             Engine::Qemu | Engine::QemuSystem => None,
         },
         guest: system.map(|system| workplace.report(&system)),
+        new_head,
         elapsed: began.elapsed(),
     })
 }
@@ -314,7 +331,10 @@ fn header(options: &Options, program: &Path, system: Option<&System<'_>>) -> io:
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_secs()),
         notes: system.map_or_else(|| notes(options), System::notes),
-        room: 0,
+        room: match options.measured.is_some() && !options.follow_children {
+            true => ROOM,
+            false => 0,
+        },
     })
 }
 

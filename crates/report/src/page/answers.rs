@@ -6,7 +6,7 @@ use broadleaf_metrics::{
 };
 
 use crate::number::{counted, grouped, size};
-use crate::{baseline_changes, command_line, printable, replay_verdict};
+use crate::{baseline_changes, baseline_command, command_line, printable, replay_verdict};
 
 /// The answer of `advise`.
 pub fn advice_answer(advice: &RangeAdvice) -> PageAnswer {
@@ -69,19 +69,9 @@ pub fn live_answer(report: &LiveReport) -> PageAnswer {
                 size(governed.added_bytes_peak)
             ),
         };
-        let policy = &governed.policy;
-        let words = [
-            "broadleaf",
-            "run",
-            "--baseline",
-            "7",
-            "--policy",
-            policy,
-            "--",
-            "COMMAND",
-        ];
+        let measure = baseline_command(&governed.policy, &[]);
         return PageAnswer::new("a program under a policy", sentence)
-            .with("measure what the policy gains", command_line(&words));
+            .with("measure what the policy gains", measure);
     }
     let about = match report.processes.as_slice() {
         [one] => format!("process {} ({})", one.pid, printable(&one.command)),
@@ -163,7 +153,10 @@ pub fn paper_answer(paper: &PaperRecord) -> PageAnswer {
     );
     let answer = PageAnswer::new(&*paper.title, sentence);
     match paper.scale.as_str() {
-        "full" => answer,
+        "full" => answer.with(
+            "record your own program, and compare the policies on it",
+            "broadleaf record -- COMMAND",
+        ),
         _ => answer.with(
             "repeat the experiments with the paper's sizes",
             command_line(&[

@@ -36,8 +36,10 @@ fn of_record(record: &Value, about: &str) -> String {
 fn of_answer(answer: &Value, about: &str) -> String {
     let mut html = format!("<p>{}</p>", escaped(about));
     html.push_str(&format!("<h1>{}</h1>", escaped(text(answer, "sentence"))));
-    if !text(answer, "run_time").is_empty() {
-        html.push_str(&format!("<p>{}</p>", escaped(text(answer, "run_time"))));
+    for sentence in ["run_time", "page_faults"].map(|name| text(answer, name)) {
+        if !sentence.is_empty() {
+            html.push_str(&format!("<p>{}</p>", escaped(sentence)));
+        }
     }
     let commands = list(answer, "commands").iter().map(|command| {
         let (purpose, line) = (text(command, "purpose"), text(command, "command"));

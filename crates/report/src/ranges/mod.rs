@@ -3,6 +3,7 @@
 mod cbmm;
 mod columns;
 mod madvise;
+mod perf_script;
 mod sites;
 mod table;
 #[cfg(test)]
@@ -12,6 +13,7 @@ mod verdict;
 
 pub use cbmm::cbmm;
 pub use madvise::madvise;
+pub use perf_script::perf_script;
 pub use sites::{NO_SITES, flame_graph, folded};
 pub use table::range_table;
 pub use verdict::verdict;

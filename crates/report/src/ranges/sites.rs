@@ -153,19 +153,10 @@ fn in_words(function: &str, place: String) -> String {
 pub fn folded(advice: &RangeAdvice) -> String {
     let mut out = String::new();
     for site in advice.sites.iter().filter(|site| site.cycles_gained > 0) {
-        let frames = site.frames.iter().rev().map(|frame| {
-            let name = match frame.function.as_str() {
-                "" => frame.file.rsplit('/').next().unwrap_or_default(),
-                name => name,
-            };
-            let place = match frame.line {
-                0 => String::new(),
-                line => format!(
-                    " ({}:{line})",
-                    frame.file.rsplit('/').next().unwrap_or_default()
-                ),
-            };
-            folded_name(&format!("{name}{place}"))
+        let frames = site.frames.iter().rev().map(frame_of);
+        let frames = frames.map(|(name, place)| match place.as_str() {
+            "" => name,
+            place => format!("{name} ({place})"),
         });
         let mut stack: Vec<String> = frames.collect();
         stack.push(folded_name(&site.allocator));
@@ -174,8 +165,23 @@ pub fn folded(advice: &RangeAdvice) -> String {
     out
 }
 
+/// Returns the name of a frame, and the name of its source file with the line, if the line is
+/// known.
+pub(super) fn frame_of(frame: &AdvisedFrame) -> (String, String) {
+    let file = frame.file.rsplit('/').next().unwrap_or_default();
+    let name = match frame.function.as_str() {
+        "" => file,
+        name => name,
+    };
+    let place = match frame.line {
+        0 => String::new(),
+        line => format!("{file}:{line}"),
+    };
+    (folded_name(name), folded_name(&place))
+}
+
 /// A name for a folded stack, in which a semicolon ends a frame and a line ends a stack.
-fn folded_name(name: &str) -> String {
+pub(super) fn folded_name(name: &str) -> String {
     printable(name).replace(';', ":")
 }
 

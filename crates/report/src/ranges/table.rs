@@ -20,8 +20,12 @@ pub fn range_table(advice: &RangeAdvice, most: usize, view: View) -> String {
     if let Some(run_time) = &answer.run_time {
         out.push_str(&paragraph(run_time, Style::Plain, view));
     }
+    let notes = advice.notes.iter();
+    let notes = notes.map(|note| paragraph(&format!("Note: {note}"), Style::Faint, view));
+    let notes: String = notes.collect();
     if advice.ranges.is_empty() {
-        out.push_str(&what_to_type("", answer, view));
+        out.push_str(&notes);
+        out.push_str(&what_to_type("", &answer.commands, view));
         return out;
     }
     out.push_str(&format!("\n{}\n", heading(advice, view)));
@@ -44,10 +48,8 @@ pub fn range_table(advice: &RangeAdvice, most: usize, view: View) -> String {
         out.push('\n');
     }
     out.push_str(&paragraph(&caution(advice.exact), Style::Faint, view));
-    for note in &advice.notes {
-        out.push_str(&paragraph(&format!("Note: {note}"), Style::Faint, view));
-    }
-    out.push_str(&what_to_type("", answer, view));
+    out.push_str(&notes);
+    out.push_str(&what_to_type("", &answer.commands, view));
     out
 }
 

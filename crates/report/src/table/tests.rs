@@ -1,5 +1,7 @@
 //! The tables of sample comparisons.
 
+mod measured;
+
 use super::*;
 use crate::Paint;
 use crate::recommendations;

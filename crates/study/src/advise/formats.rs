@@ -3,7 +3,9 @@
 use std::num::NonZero;
 
 use broadleaf_metrics::RangeAdvice;
-use broadleaf_report::{NO_SITES, View, cbmm, flame_graph, folded, madvise, range_table};
+use broadleaf_report::{
+    NO_SITES, View, cbmm, flame_graph, folded, madvise, perf_script, range_table,
+};
 
 use super::mosalloc;
 use super::places::TracePlaces;
@@ -30,6 +32,8 @@ pub enum AdviceFormat {
     Folded,
     /// The same stacks as a flame graph, in SVG.
     Flamegraph,
+    /// The same stacks as `perf script` prints them.
+    Perf,
 }
 
 /// Returns the best `top` ranges as text, with notes on the limits of the format.
@@ -59,7 +63,7 @@ pub fn advice_text(
         // These formats count the ranges that they can express.
         AdviceFormat::Cbmm => return Ok(cbmm(advice, most)),
         AdviceFormat::Mosalloc => return Ok(mosalloc::layout(advice, places, most)),
-        AdviceFormat::Folded | AdviceFormat::Flamegraph => {
+        AdviceFormat::Folded | AdviceFormat::Flamegraph | AdviceFormat::Perf => {
             if !places.has_sites() {
                 return Err(Failure::failed(NO_SITES));
             }
@@ -67,6 +71,7 @@ pub fn advice_text(
             best.sites.truncate(most);
             match format {
                 AdviceFormat::Folded => folded(&best),
+                AdviceFormat::Perf => perf_script(&best),
                 _ => flame_graph(&best).map_err(Failure::failed)?,
             }
         }

@@ -25,10 +25,12 @@ use crate::answer::{AnsweredProgram, after_advice};
 use crate::cache::{CachedPass, TraceCache};
 use crate::compare::{available_threads, refuse_empty, replay, visit_ends, within_machine};
 use crate::failure::Failure;
+use crate::foreign::holds_samples;
 use crate::map::MapsOf;
 use crate::measured_ends::measured_sentence;
 use crate::output::argument;
 use crate::provenance::provenance;
+use crate::recording::repeated_notes;
 use crate::shortage::{left_out, refuse_lacking};
 use crate::source::origin::{PassCount, can_be_opened_again};
 use crate::source::{Trace, TraceReading, Whole};
@@ -159,9 +161,11 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
     };
     let places = events_of(&mut trace, &pass)?;
     let mut summary = outcome.trace;
+    summary.samples = trace.header().is_some_and(holds_samples);
     summary.path = trace.name().to_owned();
     summary.hash = trace.hash().unwrap_or_default();
     let mut notes = outcome.notes;
+    notes.extend(trace.header().into_iter().flat_map(repeated_notes));
     if let Some(note) = trace.note() {
         log::warn!("{}: {note}", trace.name());
         notes.push(note);

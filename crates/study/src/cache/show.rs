@@ -3,7 +3,7 @@
 use std::time::UNIX_EPOCH;
 
 use broadleaf_report::number::{counted, grouped, size};
-use broadleaf_report::{Align, Grid, View, printable};
+use broadleaf_report::{Align, Grid, View, next, printable};
 use serde_json::{Value, json};
 
 use super::{CacheEntry, Facts, TraceCache};
@@ -43,6 +43,10 @@ impl TraceCache {
             text.push('\n');
             text.push_str(&grid.render(view));
         }
+        text += &next(match entries.is_empty() {
+            true => "broadleaf compare TRACE",
+            false => "broadleaf cache --clear",
+        });
         text
     }
 

@@ -1,5 +1,6 @@
 //! `explain`: one entry of the catalogues, in full.
 
+use broadleaf_import::importable;
 use broadleaf_machine::{machine, machine_names, part_parameters, parts};
 use broadleaf_metrics::{Metric, metric};
 use broadleaf_model::Allocator;
@@ -37,7 +38,39 @@ pub fn explain(name: &str, view: View) -> Result<String, Failure> {
         let expression = Expression::parse(name).map_err(Failure::wrong)?;
         return Ok(expressions::spread_out(&expression, view));
     }
-    crate::sweep::explained_or(name, view, || Ok(find(name)?.render(view)))
+    crate::sweep::explained_or(name, view, || {
+        let mut found = find(name)?;
+        if found.facts.iter().all(|(label, _)| *label != NEXT) {
+            let next = next_command(found.kind, name, &found.heading);
+            found.facts.push((NEXT, next));
+        }
+        Ok(found.render(view))
+    })
+}
+
+/// The label of the next command.
+pub(super) const NEXT: &str = "next";
+
+/// Returns the command in which an entry of this kind is of use. `name` was asked for.
+fn next_command(kind: &str, name: &str, heading: &str) -> String {
+    let compare =
+        |option: &str, value: &str| command_line(&["broadleaf", "compare", "TRACE", option, value]);
+    match kind {
+        "policy" => compare("--policy", &format!("4k,{heading}")),
+        "machine" => compare("--machine", name),
+        "metric" => compare("--format", "csv"),
+        "refusal" => compare("--format", "json"),
+        "allocator" => compare("--memory", "1G") + " --allocator " + heading,
+        "column" => "broadleaf compare TRACE".to_owned(),
+        "page table" | "synonym table" => "broadleaf tables PID".to_owned(),
+        "trace format" if importable().any(|(format, _)| format.described.name == heading) => {
+            format!("broadleaf import {heading} FILE")
+        }
+        "trace format" => "broadleaf compare TRACE".to_owned(),
+        "format of advice" => format!("broadleaf advise TRACE --format {heading}"),
+        "word" => "broadleaf list".to_owned(),
+        _ => "broadleaf list machines".to_owned(),
+    }
 }
 
 /// The explanation of one entry.
@@ -129,11 +162,21 @@ fn find(name: &str) -> Result<Explanation, Failure> {
     }
     match (heading_named(name), range_heading_named(name)) {
         (Some(heading), other) => return Ok(of_heading(heading, other)),
-        (None, Some(heading)) => return Ok(of_heading(heading, None)),
+        (None, Some(heading)) => {
+            let mut found = of_heading(heading, None);
+            found
+                .facts
+                .push((NEXT, "broadleaf advise TRACE".to_owned()));
+            return Ok(found);
+        }
         (None, None) => {}
     }
     if let Some(heading) = live_heading_named(name) {
-        return Ok(of_heading(heading, None));
+        let mut found = of_heading(heading, None);
+        found
+            .facts
+            .push((NEXT, "broadleaf report --all".to_owned()));
+        return Ok(found);
     }
     let refusal_name = name.strip_prefix("refusal_").unwrap_or(name);
     if let Some(refusal) = Refusal::ALL
@@ -158,23 +201,8 @@ fn find(name: &str) -> Result<Explanation, Failure> {
     if let Some(allocator) = Allocator::named(name) {
         return Ok(of_part("allocator", &allocator.described));
     }
-    for (kind, formats) in [
-        ("trace format", FORMATS),
-        ("format of advice", ADVICE_FORMATS),
-    ] {
-        if let Some(format) = formats.iter().find(|format| format.name == name) {
-            let layout = format.layout.iter();
-            let layout = layout.map(|&(part, content)| (part, content.to_owned()));
-            let source = ("source", format.source.to_owned());
-            return Ok(Explanation {
-                heading: format.name.to_owned(),
-                kind,
-                summary: format.summary.to_owned(),
-                paragraphs: vec![format.explanation.to_owned()],
-                facts: layout.chain([source]).collect(),
-                support: None,
-            });
-        }
+    if let Some(explanation) = of_formats(name) {
+        return Ok(explanation);
     }
     if let Some(term) = term(name) {
         return Ok(of_part("word", &term.described));
@@ -185,7 +213,39 @@ fn find(name: &str) -> Result<Explanation, Failure> {
     Err(unknown("nothing", name, known, "broadleaf list"))
 }
 
-/// A part of a machine. A kind of TLB entry has areas, and so has an organisation of its name.
+/// A format of traces or of advice. perf has one of each.
+fn of_formats(name: &str) -> Option<Explanation> {
+    let mut explained: Option<Explanation> = None;
+    for (kind, formats) in [
+        ("trace format", FORMATS),
+        ("format of advice", ADVICE_FORMATS),
+    ] {
+        let Some(format) = formats.iter().find(|format| format.name == name) else {
+            continue;
+        };
+        let (summary, text, source) = (format.summary, format.explanation, format.source);
+        let layout = format.layout.iter();
+        let layout = layout.map(|&(part, content)| (part, content.to_owned()));
+        match &mut explained {
+            None => {
+                explained = Some(Explanation {
+                    heading: format.name.to_owned(),
+                    kind,
+                    summary: summary.to_owned(),
+                    paragraphs: vec![text.to_owned()],
+                    facts: layout.chain([("source", source.to_owned())]).collect(),
+                    support: None,
+                });
+            }
+            Some(first) => {
+                let also = format!("As a {kind}: {summary}. {text} Source: {source}.");
+                first.paragraphs.push(also);
+            }
+        }
+    }
+    explained
+}
+
 /// The parts of machines of that name. TLBs and caches have replacement rules of one name: the rule
 /// of caches follows that of TLBs.
 fn of_parts(name: &str) -> Option<Explanation> {
@@ -324,7 +384,7 @@ fn policy(entry: &PolicyEntry, named: Option<String>) -> Explanation {
     let one = named.as_deref().unwrap_or(entry.examples[0]);
     let compare = ["broadleaf", "compare", "TRACE", "--policy"].map(str::to_owned);
     let asked = format!("4k,{one}");
-    facts.push(("next", command_line(&[&compare[..], &[asked]].concat())));
+    facts.push((NEXT, command_line(&[&compare[..], &[asked]].concat())));
     Explanation {
         heading: named.unwrap_or_else(|| entry.syntax.to_owned()),
         kind: "policy",

@@ -1,9 +1,9 @@
 //! `explain` for expressions: how one is written, and the meaning of one.
 
 use broadleaf_policy::{Expression, FORM, Flag, Policy, Quantity, Unit};
-use broadleaf_report::View;
+use broadleaf_report::{View, command_line};
 
-use super::explain::{Explanation, parameters};
+use super::explain::{Explanation, NEXT, parameters};
 
 /// The explanation of how expressions are written.
 pub(super) fn form() -> Explanation {
@@ -40,6 +40,7 @@ pub(super) fn form() -> Explanation {
     ));
     facts.extend(parameters(FORM.options));
     facts.push(("source", FORM.source.to_owned()));
+    facts.push((NEXT, compared(FORM.examples[0])));
     Explanation {
         heading: FORM.syntax.to_owned(),
         kind: "policy",
@@ -70,6 +71,7 @@ pub(super) fn spread_out(expression: &Expression, view: View) -> String {
             "memory that is modelled down to the frame: compare it with --memory".to_owned(),
         ));
     }
+    facts.push((NEXT, compared(&expression.name())));
     let explanation = Explanation {
         heading: expression.name(),
         kind: "policy",
@@ -84,6 +86,12 @@ pub(super) fn spread_out(expression: &Expression, view: View) -> String {
         text.push_str(&format!("{}{}\n", "  ".repeat(line.depth), line.text));
     }
     text
+}
+
+/// The command that compares an expression with base pages.
+fn compared(expression: &str) -> String {
+    let asked = format!("4k,{expression}");
+    command_line(&["broadleaf", "compare", "TRACE", "--policy", &asked])
 }
 
 fn described(quantity: Quantity) -> String {

@@ -126,4 +126,14 @@ pub const ADVICE_FORMATS: &[FormatEntry] = &[
         layout: &[],
         source: "Gregg 2016, The Flame Graph, Communications of the ACM 59(6)",
     },
+    FormatEntry {
+        name: "perf",
+        summary: "the same stacks as `perf script` prints samples, for the tools that read those",
+        explanation: "An event for each allocation site that gains: a head `PROGRAM PID TIME: \
+            CYCLES cycles-gained:`, then a line `ADDRESS FUNCTION (FILE:LINE)` for each frame, the \
+            allocator first, and an empty line. stackcollapse-perf.pl reads the cycles as the \
+            weight; speedscope counts each event once. A trace holds names, so addresses and times \
+            are 0. Written by `broadleaf advise --format perf`.",
+        source: "perf-script(1), and Gregg, stackcollapse-perf.pl of FlameGraph",
+    },
 ];

@@ -7,12 +7,13 @@ use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
 use broadleaf_model::{Choice, Plan};
 
-use crate::foreign::is_imported;
 use crate::machines;
+use crate::recording::repeated_notes;
 use crate::run_time::{base_at_faults, frames_matter};
 use crate::source::{Trace, header_of};
 
-/// Notes on the memory and the machines of a plan, and on a trace that was imported from `path`.
+/// Notes on the memory and the machines of a plan, and those that the trace at `path` holds for
+/// each answer.
 pub(super) fn of_plan(
     plan: &Plan,
     needs_frames: Option<&WhyNot>,
@@ -22,8 +23,7 @@ pub(super) fn of_plan(
 ) -> Vec<String> {
     // The reduced form of a trace has another head.
     let head = trace.header().cloned().or_else(|| header_of(path));
-    let imported = head.filter(is_imported);
-    let mut notes = imported.map_or_else(Vec::new, |head| head.notes);
+    let mut notes: Vec<String> = head.iter().flat_map(repeated_notes).collect();
     if let Some(why) = needs_frames {
         notes.push(format!(
             "{why}: every policy has memory without limit, modelled down to the frame (--memory \

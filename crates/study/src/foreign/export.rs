@@ -10,7 +10,7 @@ use broadleaf_report::number::{grouped, short, size};
 use broadleaf_trace::{Header, VisitEnds};
 
 use crate::failure::Failure;
-use crate::output::{Access, Output, refuse_input};
+use crate::output::{Access, Output, argument, refuse_input};
 use crate::source::origin::PassCount;
 use crate::source::{ReadError, Trace, TraceReading, Whole};
 use crate::watch::{Task, Watch};
@@ -90,6 +90,12 @@ pub fn export(options: &ExportRequest<'_>) -> Result<PathBuf, Failure> {
     for left in left_out {
         log::info!("{out_name}: {} {}", grouped(left.count), left.what);
     }
+    // Standard output has no name to import from.
+    let written = match path.as_os_str() == "-" {
+        true => "FILE".to_owned(),
+        false => argument(&path),
+    };
+    log::info!("next, to read it back: broadleaf import {name} {written}");
     Ok(path)
 }
 

@@ -128,6 +128,15 @@ pub(crate) fn is_imported(header: &Header) -> bool {
     header.recorder.contains(IMPORT_FROM)
 }
 
+/// Returns true if a recording was imported from samples: each of its references is one of many.
+pub(crate) fn holds_samples(header: &Header) -> bool {
+    let mut sampled = importable().filter(|(_, entry)| entry.records == "samples");
+    sampled.any(|(format, _)| {
+        let name = format.described.name;
+        header.recorder.contains(&format!("{IMPORT_FROM}{name}"))
+    })
+}
+
 /// Reserves room for the [counted notes](counted_notes) of an import in the head of its trace.
 pub(super) fn reserve_room(importer: &dyn TraceImporter, header: &mut Header) {
     if importer.may_leave_out() {

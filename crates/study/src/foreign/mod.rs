@@ -6,5 +6,5 @@ mod import;
 
 pub(crate) use direct::DirectTrace;
 pub use export::{ExportRequest, export};
-pub(crate) use import::is_imported;
 pub use import::{ImportRequest, import};
+pub(crate) use import::{holds_samples, is_imported};

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use broadleaf_report::number::size;
-use broadleaf_report::{View, printable};
+use broadleaf_report::{View, command_line, next, printable};
 
 use crate::failure::Failure;
 use crate::output::argument;
@@ -58,7 +58,8 @@ pub fn fetch_traces(request: &FetchRequest<'_>) -> Result<Fetched, Failure> {
     let address = Address::of(request.catalogue)?;
     let catalogue = TraceCatalogue::read(&web, &address)?;
     if request.names.is_empty() && !request.all {
-        return Ok(Fetched::List(catalogue.table(request.view)));
+        let fetch = command_line(&["broadleaf", "fetch-traces", request.catalogue, "NAME"]);
+        return Ok(Fetched::List(catalogue.table(request.view) + &next(&fetch)));
     }
     let listed: Vec<&Listed> = match request.all {
         true => catalogue.traces.iter().collect(),

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock};
@@ -125,6 +126,18 @@ impl Direct {
             end: Some(end),
             thread: Some(thread),
         });
+    }
+
+    /// Replaces the first bytes of a file, which were written before. Does nothing if this is no
+    /// file with a name of its own, such as a pipe.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn replace_start(&self, bytes: &[u8]) -> io::Result<()> {
+        match &self.to {
+            DirectSink::Special(_) => Ok(()),
+            DirectSink::Claimed(claim) => claim.file.write_all_at(bytes, 0),
+        }
     }
 
     /// Syncs the whole file and renames it to its target.

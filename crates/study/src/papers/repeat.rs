@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use broadleaf_metrics::{PAPER_SCHEMA, PaperRecord};
+use broadleaf_report::paper_answer;
 
 use crate::failure::{Failure, reason};
 use crate::names;
@@ -147,26 +148,30 @@ pub fn repeat(
             .map_err(|error| Failure::writing(file.name(), &error))?;
         file.finish()?;
     }
+    let record = PaperRecord {
+        schema: PAPER_SCHEMA.to_owned(),
+        paper: paper.name.to_owned(),
+        title: paper.title.to_owned(),
+        source: paper.source.to_owned(),
+        remarks: paper
+            .remarks
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" "),
+        scale: scale.name().to_owned(),
+        tables,
+        claims: all as u64,
+        agreeing: (all - failed.len()) as u64,
+        not_shown: not_shown as u64,
+        provenance: provenance(&format!("{} {scale:?} {:?}", paper.name, request.without)),
+    };
+    if let Some(suggested) = paper_answer(&record).commands.first() {
+        log::info!("next: {}", suggested.command);
+    }
     Ok(RepeatedClaims {
         paper: paper.name,
         all,
-        record: PaperRecord {
-            schema: PAPER_SCHEMA.to_owned(),
-            paper: paper.name.to_owned(),
-            title: paper.title.to_owned(),
-            source: paper.source.to_owned(),
-            remarks: paper
-                .remarks
-                .split_whitespace()
-                .collect::<Vec<_>>()
-                .join(" "),
-            scale: scale.name().to_owned(),
-            tables,
-            claims: all as u64,
-            agreeing: (all - failed.len()) as u64,
-            not_shown: not_shown as u64,
-            provenance: provenance(&format!("{} {scale:?} {:?}", paper.name, request.without)),
-        },
+        record,
         failed,
     })
 }

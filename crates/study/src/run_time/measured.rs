@@ -21,6 +21,9 @@ pub(crate) const ALL_HUGE: &str = "greedy";
 /// The part of a share by which the model may be wrong, for a policy between the ends.
 const UNSURE: f64 = 0.1;
 
+/// The part of the page faults and huge pages of a policy by which the model may be wrong.
+const UNSURE_FAULTS: f64 = 0.1;
+
 /// The share of the avoided walks up to which a policy is as good as an end.
 const CLOSE: f64 = 0.01;
 
@@ -49,6 +52,7 @@ impl BothEnds<'_> {
         let EndsSummary {
             gains,
             base_seconds,
+            ..
         } = summary(self.measured)?;
         let [low, middle, high] = self.shares(result)?;
         // A loss at the end is shared out as a gain is.
@@ -74,7 +78,6 @@ impl BothEnds<'_> {
             middle: base_seconds * (1.0 - gains[1]),
             high: base_seconds * (1.0 - gains[0]),
         });
-        run_time.fault_seconds = self.fault_seconds(result);
         Some(run_time)
     }
 
@@ -124,23 +127,55 @@ impl BothEnds<'_> {
         }
     }
 
-    /// Returns the system time of page faults, if the costs were measured.
-    fn fault_seconds(&self, result: &CellResult) -> Option<FaultSeconds> {
-        let costs = &self.measured.costs;
-        // A policy that saves most faults of its huge pages makes them at the first fault. Others
-        // copy pages that are there.
-        let at_first = result.faults_saved.cast_unsigned() >= result.promotions * 256;
-        let each = match at_first && result.faults_saved >= 0 {
-            true => costs.huge_nanos,
-            false => costs.collapse_nanos,
+    /// Adds the system time under the policy of `result`, and the part of page faults in it. Adds
+    /// nothing if a cost that the policy needs was not measured.
+    pub(super) fn add_system_time(&self, result: &CellResult, run_time: &mut RunTime) {
+        let Some((ends, costs)) = summary(self.measured).zip(self.fault_costs(result)) else {
+            return;
         };
-        if costs.base_nanos == 0 || (each == 0 && result.promotions > 0) {
-            return None;
-        }
-        Some(FaultSeconds {
-            saved: result.faults_saved as f64 * costs.base_nanos as f64 * 1e-9,
-            paid: result.promotions as f64 * each as f64 * 1e-9,
-        })
+        let [low, middle, high] = costs;
+        let [at_least, at_median, at_most] = ends.base_system;
+        let with = |base: f64, faults: FaultSeconds| (base - faults.saved + faults.paid).max(0.0);
+        run_time.fault_seconds = Some(middle);
+        run_time.system_seconds = Some(SecondsRange {
+            low: with(at_least, low),
+            middle: with(at_median, middle),
+            high: with(at_most, high),
+        });
+    }
+
+    /// Returns the system time that page sizes change: at the least system time that is likely, in
+    /// the middle, and at the most. Returns `None` if a cost was not measured.
+    fn fault_costs(&self, result: &CellResult) -> Option<[FaultSeconds; 3]> {
+        let costs = &self.measured.costs;
+        let seconds = |count: f64, nanos: u64| match (count == 0.0, nanos) {
+            (true, _) => Some(0.0),
+            (false, 0) => None,
+            (false, nanos) => Some(count * nanos as f64 * 1e-9),
+        };
+        let huge = result.promotions as f64;
+        // A policy that saves most faults of its huge pages makes them at the first fault. Others
+        // copy pages that are there. A governor copies the pages of the first fault as well.
+        let saves_faults = u64::try_from(result.faults_saved);
+        let at_first = saves_faults.is_ok_and(|saved| saved >= result.promotions * 256);
+        let paid = match at_first {
+            true => seconds(huge, costs.huge_nanos)?,
+            false => seconds(huge, costs.collapse_nanos)?,
+        };
+        let copied = seconds(huge, costs.collapse_nanos).unwrap_or(paid);
+        let saved = seconds(result.faults_saved as f64, costs.base_nanos)?;
+        let unsure = UNSURE_FAULTS * saved.abs();
+        Some([
+            FaultSeconds {
+                saved: saved + unsure,
+                paid: paid * (1.0 - UNSURE_FAULTS),
+            },
+            FaultSeconds { saved, paid },
+            FaultSeconds {
+                saved: saved - unsure,
+                paid: paid.max(copied) * (1.0 + UNSURE_FAULTS),
+            },
+        ])
     }
 }
 
@@ -182,18 +217,31 @@ mod tests {
 
     /// The run time from rounds in which base pages take two seconds.
     fn found_in(policy: &str, walks: u64, huge_micros: [u64; 3]) -> Option<RunTime> {
-        let run = |user_micros| EndRun {
+        let costs = FaultCosts {
+            base_nanos: 1000,
+            huge_nanos: 100_000,
+            collapse_nanos: 500_000,
+        };
+        found_of(policy, walks, huge_micros, costs)
+    }
+
+    fn found_of(
+        policy: &str,
+        walks: u64,
+        huge_micros: [u64; 3],
+        costs: FaultCosts,
+    ) -> Option<RunTime> {
+        let run = |user_micros, system_micros| EndRun {
             user_micros,
+            system_micros,
             ..EndRun::default()
         };
-        let rounds = huge_micros.map(|huge_micros| [run(2_000_000), run(huge_micros)]);
+        let system = [90_000, 100_000, 110_000];
+        let rounds = huge_micros.into_iter().zip(system);
+        let rounds = rounds.map(|(huge, system)| [run(2_000_000, system), run(huge, 7)]);
         let measured = MeasuredEnds {
-            rounds: rounds.to_vec(),
-            costs: FaultCosts {
-                base_nanos: 1000,
-                huge_nanos: 100_000,
-                collapse_nanos: 500_000,
-            },
+            rounds: rounds.collect(),
+            costs,
         };
         let (base, huge) = (with("4k", 1000), with("greedy", 0));
         let machine = broadleaf_machine::machine("skylake").expect("a machine");
@@ -206,7 +254,10 @@ mod tests {
             pages: 10_000,
             weighed: &WeighedCycles::default(),
         };
-        ends.run_time(&with(policy, walks))
+        let result = with(policy, walks);
+        let mut run_time = ends.run_time(&result)?;
+        ends.add_system_time(&result, &mut run_time);
+        Some(run_time)
     }
 
     #[test]
@@ -231,6 +282,40 @@ mod tests {
         assert_eq!(half.class, RunTimeClass::Some);
         // It copies the pages that are there.
         assert!((half.fault_seconds.unwrap().paid - 2e-3).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_system_time_is_that_of_base_pages_with_other_page_faults() {
+        let costs = |base_nanos, huge_nanos, collapse_nanos| FaultCosts {
+            base_nanos,
+            huge_nanos,
+            collapse_nanos,
+        };
+        let of = |policy, walks, costs| {
+            let found = found_of(policy, walks, [1_500_000; 3], costs).unwrap();
+            let range = found.system_seconds?;
+            Some([range.low, range.middle, range.high].map(|seconds| (seconds * 1e6).round()))
+        };
+        let all = costs(1000, 100_000, 500_000);
+        // The spread of the rounds.
+        let spread = Some([92_000.0, 100_000.0, 108_000.0]);
+        assert_eq!(of("4k", 1000, all), spread);
+        // 2,044 faults are saved, and four huge pages are made: at faults, or by copies.
+        let [low, middle, high] = of("greedy", 0, all).unwrap();
+        assert_eq!(low, (92_000.0 - 2044.0 * 1.1 + 400.0_f64 * 0.9).round());
+        assert_eq!(middle, 100_000.0 - 2044.0 + 400.0);
+        assert_eq!(high, (108_000.0_f64 - 2044.0 * 0.9 + 2000.0 * 1.1).round());
+        // This policy saves no fault and copies the pages that are there.
+        assert_eq!(of("pop-256", 500, all).unwrap()[1], 102_000.0);
+        // A cost that is not known gives no figure, unless it is of no use.
+        assert_eq!(of("greedy", 0, costs(0, 100_000, 1)), None);
+        assert_eq!(of("greedy", 0, costs(1000, 0, 500_000)), None);
+        assert_eq!(of("pop-256", 500, costs(1000, 100_000, 0)), None);
+        assert_eq!(
+            of("pop-256", 500, costs(0, 0, 500_000)).unwrap()[1],
+            102_000.0
+        );
+        assert_eq!(of("4k", 1000, costs(0, 0, 0)), spread);
     }
 
     /// Frames that do not lie side by side can make walks that neither end has.

@@ -82,12 +82,17 @@ pub(crate) fn add_run_times(
         }
     }
     for result in results {
-        let by_measurement = ends_of(result, &weighed).and_then(|ends| ends.run_time(result));
+        let ends = ends_of(result, &weighed);
+        let by_measurement = ends.as_ref().and_then(|ends| ends.run_time(result));
         let by_table = || {
             let machine = machine_of(result)?;
             table::run_time(result, reference(BASELINE, result)?, trace, machine)
         };
-        result.run_time = by_measurement.or_else(by_table);
+        let mut run_time = by_measurement.or_else(by_table);
+        if let (Some(ends), Some(run_time)) = (&ends, &mut run_time) {
+            ends.add_system_time(result, run_time);
+        }
+        result.run_time = run_time;
     }
     Ok(())
 }

@@ -10,14 +10,15 @@ use broadleaf_metrics::{CellResult, RunTime, RunTimeBasis, TraceSummary};
 use super::cost::{SECOND_HIT, WalkCost, long_walks, lower_hits};
 
 /// Returns the run time of `result`, relative to `baseline` on the same machine. Returns `None` if
-/// the trace does not count instructions.
+/// the trace does not count instructions, or if its references are samples: the walks between two
+/// samples are not known.
 pub(super) fn run_time(
     result: &CellResult,
     baseline: &CellResult,
     trace: &TraceSummary,
     machine: &Machine,
 ) -> Option<RunTime> {
-    if trace.instructions == 0 {
+    if trace.instructions == 0 || trace.samples {
         return None;
     }
     let instructions = trace.instructions as f64;
@@ -222,6 +223,11 @@ mod tests {
         let same = run_time(&with(1000), &with(1000), &trace, &skylake()).unwrap();
         assert_eq!([same.ratio_low, same.ratio, same.ratio_high], [1.0; 3]);
         assert!(run_time(&with(0), &with(1), &TraceSummary::default(), &skylake()).is_none());
+        let samples = TraceSummary {
+            samples: true,
+            ..trace
+        };
+        assert!(run_time(&with(1000), &with(2000), &samples, &skylake()).is_none());
     }
 
     /// Hits in the second level alone are worth something.

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 
-use broadleaf_report::{Align, Column, Grid, View};
+use broadleaf_report::{Align, Column, Grid, View, command_line, next};
 
 use super::data_set::DataSet;
 use crate::failure::Failure;
@@ -108,7 +108,9 @@ pub fn result_table(
         let means = sums.iter().map(Mean::text);
         grid.row(texts.chain([count.to_string()]).chain(means));
     }
-    Ok(grid.render(view))
+    let sql = "select * from results limit 10";
+    let again = command_line(&["broadleaf", "results", &folder.to_string_lossy(), sql]);
+    Ok(grid.render(view) + &next(&again))
 }
 
 /// A sum of numbers, and their count.
