@@ -1,8 +1,11 @@
 """The inputs and commands of the benchmarks. They are equal on machines with the same packages."""
 
 import glob
+import os
 import random
+import signal
 import subprocess
+import time
 
 
 def text(path, size):
@@ -46,3 +49,30 @@ def compiler():
         ["gcc", "-print-prog-name=cc1"], check=True, capture_output=True, text=True
     )
     return found.stdout.strip()
+
+
+def record_redis(folder, requests):
+    """Records redis-server under redis-benchmark, with this many requests of each kind."""
+    socket = os.path.join(folder, "socket")
+    server = ["redis-server", "--port", "0", "--unixsocket", socket]
+    server += ["--save", "", "--appendonly", "no", "--daemonize", "no"]
+    null = subprocess.DEVNULL
+    quiet = {"stdin": null, "stdout": null, "stderr": null, "cwd": folder}
+    recorder = subprocess.Popen(["broadleaf", "record", "-o", "redis.bl", "--", *server], **quiet)
+    try:
+        deadline = time.monotonic() + 60
+        while not os.path.exists(socket):
+            if recorder.poll() is not None or time.monotonic() > deadline:
+                raise SystemExit("redis-server did not start under the recorder")
+            time.sleep(0.1)
+        load = ["redis-benchmark", "-s", socket, "-q", "-t", "set,get,lpush,zadd"]
+        load += ["-n", str(requests), "-r", "100000", "-d", "64"]
+        subprocess.run(load, check=True, **quiet)
+        # The server ends without an answer, which the client reports as a failure.
+        subprocess.run(["redis-cli", "-s", socket, "shutdown", "nosave"], **quiet)
+        if recorder.wait(timeout=60) != 0:
+            raise SystemExit("redis-server could not be recorded")
+    finally:
+        if recorder.poll() is None:
+            recorder.send_signal(signal.SIGTERM)
+            recorder.wait()

@@ -43,6 +43,8 @@ pub(crate) struct Feed<'a, S: Source> {
     ahead: VecDeque<SharedPart<S::Part>>,
     /// The maximum length of `ahead`.
     most: usize,
+    /// Steps have one length, with a crew or without.
+    even: bool,
     /// Decoded pieces that come before the parts in `ahead`.
     pieces: VecDeque<Fed>,
     /// The part whose last pieces those are, and how it ended.
@@ -65,6 +67,7 @@ impl<'a, S: Source> Feed<'a, S> {
             sieve,
             ahead: VecDeque::new(),
             most,
+            even: false,
             pieces: VecDeque::new(),
             ended: None,
             end: None,
@@ -73,6 +76,12 @@ impl<'a, S: Source> Feed<'a, S> {
             kept: None,
             keepers: Vec::new(),
         }
+    }
+
+    /// Decodes in steps of one length, so that the pieces depend on no number of threads.
+    pub(crate) const fn in_even_steps(mut self) -> Self {
+        self.even = true;
+        self
     }
 
     /// Keeps all pieces that the feed hands out in `kept`.
@@ -192,7 +201,8 @@ impl<'a, S: Source> Feed<'a, S> {
 
     /// Decodes a step of the first part that no thread decodes. Returns false if there is none.
     pub(crate) fn work(&self, crew: Crew<'_, '_>) -> bool {
-        let most = if crew.is_empty() { STEP } else { SHARED_STEP };
+        let alone = crew.is_empty() && !self.even;
+        let most = if alone { STEP } else { SHARED_STEP };
         self.ahead
             .iter()
             .any(|slot| slot.work_on(|ahead| ahead.step(most)).is_some())

@@ -10,6 +10,10 @@ use std::ops::ControlFlow;
 /// Passes the reduced form of a trace to `each`, piece by piece: the visits that may change a
 /// machine's state, and the sums of all visits. [`ControlFlow::Break`] stops the work.
 ///
+/// The pieces depend on the parts of the source alone. Each part is filtered by itself, so the
+/// pieces of some parts of a trace are the same without the other parts. No number of threads
+/// changes them.
+///
 /// # Errors
 /// Returns an error if the source fails, a thread cannot start, or `each` or `progress` stops.
 pub fn reduce<S: Source>(
@@ -31,7 +35,8 @@ pub fn reduce<S: Source>(
         Sieve::new(recency),
         threads + 2,
         ListPool::default(),
-    );
+    )
+    .in_even_steps();
     let mut state = ReplayProgress {
         pass: 1,
         passes: 1,

@@ -92,6 +92,8 @@ pub struct TraceIndex {
     pub size: u64,
     /// The number of bytes after the last whole chunk: the unfinished chunk of a killed recording.
     pub cut: u64,
+    /// The file offset after the last of `chunks`, where the index of a complete trace begins.
+    pub end: u64,
 }
 
 impl TraceIndex {
@@ -115,6 +117,7 @@ impl TraceIndex {
                 complete: true,
                 size,
                 cut: 0,
+                end: offset,
             });
         }
         let (chunks, end) = scan(&mut from, start, size)?;
@@ -124,6 +127,7 @@ impl TraceIndex {
             complete: false,
             size,
             cut: size - end,
+            end,
         })
     }
 

@@ -3,6 +3,7 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 
+use broadleaf_study::reduce::PartNumber;
 use clap::Args;
 
 use super::Bound;
@@ -26,10 +27,22 @@ Examples:
   broadleaf reduce gzip.bl                               writes gzip.bl.reduced
   broadleaf compare gzip.bl                              reads gzip.bl.reduced
   broadleaf reduce gzip.bl --machine skylake-va23 -o gzip.va23.reduced
-  broadleaf compare gzip.va23.reduced --machine skylake-va23")]
+  broadleaf compare gzip.va23.reduced --machine skylake-va23
+  broadleaf reduce gzip.bl --part 2/5 -o gzip.2          the second of five machines
+  broadleaf reduce --join gzip.? -o gzip.bl.reduced      joins the files of all five")]
 pub(crate) struct Reduce {
     /// The trace, a file
-    pub(crate) trace: PathBuf,
+    #[arg(required_unless_present = "join")]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// Reduce part I of N of a recording alone: N machines share the work
+    #[arg(long, value_name = "I/N")]
+    pub(crate) part: Option<PartNumber>,
+
+    /// Join the parts of a trace, given in any order, to the reduced form of the whole trace
+    #[arg(long, value_name = "PART", num_args = 1.., conflicts_with_all = ["trace", "part",
+        "machine", "threads", "max_accesses"])]
+    pub(crate) join: Vec<PathBuf>,
 
     /// Keep the visits that this machine needs, by name or as a TOML file, or several separated by
     /// commas; may be given several times

@@ -2,22 +2,26 @@
 
 use broadleaf_report::number::{grouped, size};
 use broadleaf_study::failure::Failure;
-use broadleaf_study::output::argument;
-use broadleaf_study::reduce::{ReduceRequest, reduce};
+use broadleaf_study::reduce::{ReduceRequest, join, reduce};
 
 use crate::args::Reduce;
 use crate::progress::Bars;
 
 pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
-    let reduced = reduce(&ReduceRequest {
-        trace: &options.trace,
-        output: options.output.as_deref(),
-        force: options.force,
-        machines: &options.machine,
-        threads: options.threads,
-        max_accesses: options.bound.max_accesses,
-        watch: &Bars,
-    })?;
+    let output = options.output.as_deref();
+    let reduced = match &options.trace {
+        Some(trace) => reduce(&ReduceRequest {
+            trace,
+            output,
+            force: options.force,
+            part: options.part,
+            machines: &options.machine,
+            threads: options.threads,
+            max_accesses: options.bound.max_accesses,
+            watch: &Bars,
+        }),
+        None => join(&options.join, output, options.force, &Bars),
+    }?;
     say!(
         "{}: keeps {} visits of {} accesses, a file of {}",
         reduced.output,
@@ -25,6 +29,6 @@ pub(crate) fn run(options: &Reduce) -> Result<(), Failure> {
         grouped(reduced.accesses),
         size(reduced.bytes),
     );
-    say!("next: broadleaf compare {}", argument(&options.trace));
+    say!("next: {}", reduced.next);
     Ok(())
 }

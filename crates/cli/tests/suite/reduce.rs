@@ -1,6 +1,7 @@
 //! `reduce`, and `compare` with what it makes: the same answers, read in place of the trace where
 //! it may be and nowhere else.
 
+mod parts;
 mod writing;
 
 use std::fs;

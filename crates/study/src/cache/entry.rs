@@ -150,7 +150,7 @@ pub(super) fn write(to: &mut File, facts: &ReducedFacts, parts: &[Vec<u8>]) -> i
     };
     let mut writer = ReducedWriter::new(checked, &header).map_err(cannot)?;
     for part in parts {
-        writer.append(part).map_err(cannot)?;
+        writer.append(part.as_slice()).map_err(cannot)?;
     }
     let (checked, _) = writer.finish().map_err(cannot)?;
     finish_reduced(checked, facts)?;

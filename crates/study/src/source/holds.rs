@@ -4,6 +4,7 @@ use super::Trace;
 use super::bound::work;
 use super::origin::Origin;
 use super::pace::ReplayPace;
+use super::sections::Sections;
 use broadleaf_trace::{Totals, TraceIndex};
 use std::io::BufReader;
 
@@ -16,6 +17,7 @@ pub(super) struct Holds {
     /// True if these are the totals of the whole recording, not of its whole part only.
     pub(super) is_all: bool,
     pub(super) pace: ReplayPace,
+    sections: Sections,
 }
 
 impl Holds {
@@ -28,6 +30,7 @@ impl Holds {
             work: work(&index.totals()),
             is_all: index.complete,
             pace: ReplayPace::of(&index),
+            sections: Sections::of(&index),
         })
     }
 }
@@ -36,6 +39,13 @@ impl Trace {
     /// Returns the bytes of a recording against its accesses; `None` if no index holds them.
     pub(crate) fn pace(&self) -> Option<ReplayPace> {
         self.holds.as_ref().map(|holds| holds.pace.clone())
+    }
+
+    /// The numbers of the trace's parts after which a section ends. A trace without an index is one
+    /// section.
+    pub(crate) fn section_ends(&self) -> Vec<usize> {
+        let sections = self.holds.as_ref().map(|holds| &holds.sections);
+        sections.map_or_else(Vec::new, |all| all.ends_in(&(0..all.chunks())))
     }
 
     /// Returns false if the trace surely holds no instruction fetches.

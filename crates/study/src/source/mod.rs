@@ -17,8 +17,10 @@ pub(crate) mod pace;
 pub mod part;
 pub mod reduced;
 mod replay;
+pub(crate) mod sections;
 pub(crate) mod shared;
 mod shared_part;
+pub(crate) mod slice;
 mod stored;
 
 pub use error::ReadError;

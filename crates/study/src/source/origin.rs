@@ -11,6 +11,7 @@ use broadleaf_trace::reduced::REDUCED_MAGIC;
 use crate::failure::Failure;
 use crate::foreign::DirectTrace;
 use crate::output::{shown, sweep};
+use crate::reduce::PART_MAGIC;
 
 /// The number of first bytes that identify a trace.
 const START: u64 = 4096;
@@ -248,6 +249,12 @@ pub(super) fn is_trace(path: &Path, start: &[u8]) -> bool {
 pub(crate) fn not_a_trace(name: &str, start: &[u8]) -> String {
     if start.is_empty() {
         return format!("{name}: is empty, not a trace");
+    }
+    if start.starts_with(&PART_MAGIC) {
+        return format!(
+            "{name}: is part of a reduced trace: join all parts with broadleaf reduce --join \
+             PART... -o FILE"
+        );
     }
     let shown = &start[..start.len().min(16)];
     format!(

@@ -50,6 +50,11 @@ impl ReplayPace {
         Work::Replay { bytes, accesses }
     }
 
+    /// Returns the work before a chunk.
+    pub(super) fn before(&self, chunk: usize) -> u64 {
+        chunk.checked_sub(1).map_or(0, |last| self.ends[last][1])
+    }
+
     /// Returns the bytes of the first `accesses`. Inside a chunk, bytes are spread evenly.
     pub(crate) fn bytes(&self, accesses: u64) -> u64 {
         let after = self.ends.partition_point(|[end, _]| *end <= accesses);

@@ -17,6 +17,9 @@ impl<R: Read> TraceReader<R> {
     /// Reads the next chunk. Returns a part if the chunk is one.
     pub(super) fn next_chunk(&mut self) -> Result<Option<Part>, TraceError> {
         let offset = self.input.offset();
+        if self.is_after_some(offset)? {
+            return Ok(None);
+        }
         if !self.input.fill(CHUNK_HEAD_BYTES)? {
             let rest = self.input.ahead().len() as u64;
             if rest == 0 {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 mod chunks;
 mod damage;
+mod some;
 
 use crate::Item;
 use crate::chunk::Totals;
@@ -18,6 +19,7 @@ use crate::header::Header;
 use crate::index::ChunkInfo;
 use crate::input::Input;
 use crate::part::{Closed, Part, PartItemKind, PartReader};
+use some::SomeChunks;
 
 /// The maximum number of patterns, references and fetches, together, of all processes that have not
 /// ended.
@@ -111,6 +113,8 @@ pub struct TraceReader<R> {
     lost_totals: Option<Totals>,
     /// The number of bytes searched for a chunk after damage.
     searched: u64,
+    /// The end of reading before the end of the file.
+    some: Option<SomeChunks>,
 }
 
 impl<R: Read> TraceReader<R> {
@@ -134,7 +138,18 @@ impl<R: Read> TraceReader<R> {
             version,
             length,
         } = head::read(&mut from)?;
-        Ok(Self {
+        Ok(Self::after_head(from, header, version, length, options))
+    }
+
+    /// A reader of the bytes after the head, which ends at byte `length` of the file.
+    fn after_head(
+        from: R,
+        header: Header,
+        version: u16,
+        length: u64,
+        options: ReadOptions,
+    ) -> Self {
+        Self {
             input: Input::new(from, length),
             none: Arc::new(Definitions::new(header.options.instruction_pages)),
             own: PartReader::new(header.grain, options.fetches).ending_visits(options.ends),
@@ -156,7 +171,8 @@ impl<R: Read> TraceReader<R> {
             lost: Lost::default(),
             lost_totals: Some(Totals::default()),
             searched: 0,
-        })
+            some: None,
+        }
     }
 
     /// The metadata of the trace.

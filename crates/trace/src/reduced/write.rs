@@ -1,7 +1,7 @@
 //! Writing a reduced trace.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
 use super::columns::{MOST_OF_A_PIECE, MOST_VISITS, ReducedColumns};
 use super::read::ReducedReader;
@@ -112,12 +112,26 @@ impl<W: Write> ReducedWriter<W> {
         self.columns.put_event(event).map_err(WriteError::Event)
     }
 
+    /// Ends the chunk here. Pieces before this point do not change the bytes of those after it.
+    ///
+    /// # Errors
+    /// Returns an error if writing fails.
+    pub fn end_chunk(&mut self) -> Result<(), WriteError> {
+        self.flush()
+    }
+
+    /// The accesses so far, those of left-out visits included.
+    pub const fn accesses(&self) -> u64 {
+        self.totals.accesses()
+    }
+
     /// Appends all pieces of another reduced trace, which `whole` holds. Its chunks are copied as
     /// they are packed, under new numbers.
     ///
     /// # Errors
-    /// If `whole` is no whole reduced trace, or the copy cannot be written.
-    pub fn append(&mut self, whole: &[u8]) -> Result<(), WriteError> {
+    /// If `whole` is no whole reduced trace or cannot be read ([`io::ErrorKind::InvalidData`]), or
+    /// if the copy cannot be written.
+    pub fn append(&mut self, whole: impl Read) -> Result<(), WriteError> {
         self.flush()?;
         let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
         let mut from = ReducedReader::new(whole).map_err(invalid)?;

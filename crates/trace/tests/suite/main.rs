@@ -10,3 +10,4 @@ mod parts;
 mod phrases;
 mod round_trip;
 mod sites;
+mod some_chunks;
