@@ -49,6 +49,7 @@ mod shortage;
 mod sites;
 mod support;
 mod sweep;
+mod switches;
 mod systems;
 mod tables;
 mod together;
