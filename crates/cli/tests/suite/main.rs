@@ -3,6 +3,7 @@
 mod advise;
 mod advise_ranking;
 mod answers;
+mod both_ends;
 mod bounds;
 mod cache;
 mod cache_commands;
