@@ -1,7 +1,9 @@
 //! The switches that answers suggest, tried on their programs. Each command comes from an answer:
-//! the tests hold none. No test here changes a setting of the system.
+//! the tests hold none. No test here changes a setting of the system, except those of [`system`].
 
 #![allow(clippy::disallowed_macros, reason = "a test may panic")]
+
+mod system;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -320,7 +322,7 @@ int main(void) {
     }
 }
 
-/// PostgreSQL's switch takes reserved pages. Its name is right.
+/// PostgreSQL's switch takes reserved pages, which tests/hard/switches reserves. Its name is right.
 #[test]
 fn postgres_has_its_switch() {
     if !is_installed("postgres") {
