@@ -99,6 +99,9 @@ for what in "$@"; do
       mkdir -p "${CARGO_TARGET_DIR:-target}"
       expect_room 15 "${CARGO_TARGET_DIR:-target}"
       need sqlite3 command -v sqlite3
+      # Allocators and servers whose switches are tried.
+      need libjemalloc2 test -e /usr/lib/x86_64-linux-gnu/libjemalloc.so.2
+      need redis-server command -v redis-server
       # A program of another processor is recorded.
       need gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
       need libc6-dev-arm64-cross test -e /usr/aarch64-linux-gnu/lib/libc.a

@@ -100,6 +100,16 @@ impl LiveMapping {
         first..if end < first { first } else { end }
     }
 
+    /// Returns true if the memory has huge pages that were reserved for it (hugetlbfs): those of
+    /// `mmap(MAP_HUGETLB)`, `memfd_create(MFD_HUGETLB)` and files below `/dev/hugepages`. No
+    /// setting of transparent huge pages reaches them, and nothing splits them.
+    pub fn is_reserved(&self) -> bool {
+        ["/anon_hugepage", "/dev/hugepages/"]
+            .iter()
+            .any(|begin| self.name.starts_with(begin))
+            || self.name.starts_with("/memfd:") && self.name.contains("hugetlb")
+    }
+
     /// Returns true if both mappings map the same bytes of the same shared memory at the same
     /// addresses. Returns false if the inode is unknown.
     pub(crate) fn shares_memory_with(&self, other: &Self) -> bool {

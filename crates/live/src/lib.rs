@@ -22,5 +22,6 @@ pub mod service;
 pub mod survey;
 pub mod tables;
 pub mod top;
+mod use_of_blocks;
 mod users;
 pub mod validate;

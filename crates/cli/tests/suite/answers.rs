@@ -4,11 +4,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use broadleaf_study::answer::AnsweredProgram;
 use broadleaf_study::answer::kernel::SETTINGS;
-use broadleaf_study::answer::switches::SWITCHES;
 use serde_json::Value;
 
 use crate::support::live::{can_govern, is_installed};
@@ -247,98 +244,6 @@ fn an_interrupted_baseline_keeps_its_whole_rounds() {
     let said = stderr(&output);
     assert!(said.contains("24 runs of the program"), "{said}");
     assert!(said.contains("interrupted after 1 whole rounds"), "{said}");
-}
-
-/// The kilobytes in huge pages of a program's own memory, by its own words.
-fn huge_kib(command: &mut Command) -> u64 {
-    let output = command.output().expect("the program runs");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let line = text.lines().find(|line| line.contains("AnonHugePages"));
-    let number = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
-    number.unwrap_or_else(|| panic!("{text}{}", stderr(&output)))
-}
-
-/// A switch is tried where its program is there: memory is in huge pages with the switch.
-#[test]
-fn switches_give_huge_pages_where_their_program_is_there() {
-    let setting = fs::read_to_string(Path::new(SETTINGS).join("enabled")).unwrap_or_default();
-    if !setting.contains("[madvise]") && !setting.contains("[always]") {
-        eprintln!("skipped: the kernel makes no huge pages");
-        return;
-    }
-    let print = "open F, '/proc/self/smaps_rollup'; print grep /AnonHuge/, <F>";
-    let perl = format!("my @x = map {{ 'x' x 100000 }} 1 .. 400; {print}");
-    let python = "x = [str(i) * 9 for i in range(500000)]; \
-                  print(*[l for l in open('/proc/self/smaps_rollup') if 'AnonHuge' in l])";
-    let tried = [
-        ("glibc", vec!["perl", "-e", &perl]),
-        ("python", vec!["python3", "-c", python]),
-    ];
-    for (name, words) in tried {
-        if !is_installed(words[0]) {
-            continue;
-        }
-        let switch = SWITCHES
-            .iter()
-            .find(|switch| switch.name == name)
-            .expect(name);
-        let command: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        let program = AnsweredProgram::new(command, Path::new(words[0]));
-        let line = (switch.command)(&program);
-        let with = huge_kib(Command::new("sh").args(["-c", &line]));
-        assert!(with > 10_000, "{name}: {with} KiB\n{line}");
-    }
-    if is_installed("java") {
-        let switch = SWITCHES
-            .iter()
-            .find(|switch| switch.name == "java")
-            .expect("java");
-        let words = ["java", "-XX:+PrintFlagsFinal", "-version"].map(str::to_owned);
-        let program = AnsweredProgram::new(words.to_vec(), Path::new("/usr/bin/java"));
-        assert!((switch.applies)(&program));
-        let line = (switch.command)(&program);
-        let output = Command::new("sh").args(["-c", &line]).output().expect("sh");
-        let text = String::from_utf8_lossy(&output.stdout);
-        let flag = text
-            .lines()
-            .find(|line| line.contains(" UseTransparentHugePages "));
-        assert!(flag.is_some_and(|flag| flag.contains("= true")), "{flag:?}");
-    }
-    if is_installed("postgres") {
-        let output = Command::new("postgres")
-            .args(["--describe-config"])
-            .output()
-            .expect("postgres runs");
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(text.contains("huge_pages"), "PostgreSQL has the setting");
-    }
-}
-
-/// A switch is only named for its own program.
-#[test]
-fn switches_apply_to_their_programs_alone() {
-    let names = |path: &str| -> Vec<&str> {
-        let program = AnsweredProgram::new(vec![path.to_owned()], Path::new(path));
-        let applying = SWITCHES.iter().filter(|switch| (switch.applies)(&program));
-        applying.map(|switch| switch.name).collect()
-    };
-    assert_eq!(names("/no/such/redis-server"), ["redis"]);
-    assert_eq!(names("/no/such/mongod"), ["mongodb"]);
-    assert_eq!(names("/no/such/postgres"), ["postgres"]);
-    assert!(names("/no/such/program").is_empty());
-    if Path::new("/bin/ls").exists() {
-        assert_eq!(names("/bin/ls"), ["glibc"]);
-    }
-    if Path::new("/usr/local/go/bin/go").exists() {
-        assert_eq!(names("/usr/local/go/bin/go"), ["go"]);
-    }
-    for switch in SWITCHES {
-        assert!(
-            !switch.source.is_empty() && !switch.purpose.is_empty(),
-            "{}",
-            switch.name
-        );
-    }
 }
 
 /// The demo's files are gone when it ends, so no command that it suggests names them.

@@ -3,6 +3,7 @@
 mod advise;
 mod advise_ranking;
 mod answers;
+mod both_ends;
 mod bounds;
 mod cache;
 mod cache_commands;
@@ -51,6 +52,7 @@ mod shortage;
 mod sites;
 mod support;
 mod sweep;
+mod switches;
 mod systems;
 mod tables;
 mod together;

@@ -4,8 +4,11 @@
 #![allow(clippy::disallowed_macros, reason = "a test may panic")]
 
 use std::process::Command;
+use std::time::{Duration, Instant};
 
-use crate::support::live::{Python, SIGHUP, can_govern, eventually, ignores, is_installed};
+use crate::support::live::{
+    Python, SIGHUP, can_attach, can_govern, eventually, ignores, is_installed,
+};
 use crate::support::service::{Service, fetched, sample};
 use crate::support::{file, folder, refused, run, run_with, stderr, succeeded};
 
@@ -61,9 +64,9 @@ fn a_file_that_is_wrong_is_refused_with_its_line_and_column() {
             "populatd",
         ),
         (
-            "[[rule]]\ncommand = \"x\"\npolicy = \"linux\"\n",
+            "[[rule]]\ncommand = \"x\"\npolicy = \"online\"\n",
             "line 3, column 10",
-            "policy linux",
+            "policy online",
         ),
         (
             "[[rule]]\nuser = \"no-such-user\"\n",
@@ -114,6 +117,54 @@ fn rules_are_bounded_and_come_from_a_file_or_a_pipe() {
     let rules = b"[[rule]]\ncommand = \"no such program\"\n";
     let piped = succeeded(&run_with(&["service", "/dev/stdin", "--once"], rules));
     assert!(piped.contains("no process falls under a rule"), "{piped}");
+}
+
+/// Two rules share one measurement of use. Without it, their policy promotes nothing.
+#[test]
+fn rules_may_weigh_which_blocks_are_used() {
+    if !can_attach() || !is_installed("python3") {
+        return;
+    }
+    let folder = folder("service-use");
+    let rules = b"[[rule]]\ncommand = \"bl-use-*\"\npolicy = \"hawkeye\"\n";
+    let rules = file(&folder, "rules.toml", rules);
+    // The second program uses none of its memory.
+    let used = called("bl-use-hot", "").replace(
+        "time.sleep(60)",
+        "\nuntil = time.time() + 60
+while time.time() < until:
+    for page in range(0, 64 << 8): memory[page << 12] += 1 - memory[page << 12] // 2",
+    );
+    let hot = Python::start(&used);
+    let cold = Python::start(&called("bl-use-cold", ""));
+    let listed = succeeded(&run(&["service", &rules, "--once"]));
+    assert!(listed.contains("a measurement of use"), "{listed}");
+    let mut service = Service::start(&rules, &[]);
+    std::thread::sleep(Duration::from_secs(1));
+    if let Some(status) = service.child.try_wait().expect("a status") {
+        let said = service.said();
+        assert_eq!(status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("rule of line 1: the policy hawkeye depends on"),
+            "{said}"
+        );
+        eprintln!("skipped: {said}");
+        return;
+    }
+    let until = Instant::now() + Duration::from_secs(60);
+    while huge(pid(&hot)) < 32 << 10 {
+        assert!(
+            Instant::now() < until,
+            "{} KiB: {}",
+            huge(pid(&hot)),
+            service.said()
+        );
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    // Python's own few blocks may be used.
+    assert!(huge(pid(&cold)) <= 16 << 10, "{} KiB", huge(pid(&cold)));
+    let said = service.end();
+    assert_eq!(said.matches("use of blocks: ").count(), 1, "{said}");
 }
 
 #[test]

@@ -36,6 +36,7 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use abilities::{Abilities, Obstacle, ThpSetting};
@@ -66,8 +67,8 @@ pub struct Linux {
     frames: zeroes::Frames,
     /// The recent flags of the mappings of one process.
     flags: Option<flags::MappingFlags>,
-    /// A thread that measures the use of blocks, if the policy weighs use.
-    sampler: Option<HeatSampler>,
+    /// A thread that measures the use of blocks, if the policy weighs use. Kernels may share it.
+    sampler: Option<Arc<HeatSampler>>,
 }
 
 impl Default for Linux {
@@ -109,10 +110,10 @@ impl Linux {
         }
     }
 
-    /// Reports the use of blocks with the memory of processes, as a sampler measures it.
-    pub fn with_heat(mut self, sampler: HeatSampler) -> Self {
-        self.sampler = Some(sampler);
-        self
+    /// From now on, reports the use of blocks with the memory of processes, as a sampler measures
+    /// it. Without a sampler, no use is reported.
+    pub fn set_heat(&mut self, sampler: Option<Arc<HeatSampler>>) {
+        self.sampler = sampler;
     }
 
     /// Returns true if `PAGEMAP_SCAN` is available, as far as is known. The first read of a process

@@ -20,7 +20,7 @@ use super::reader::{TableReader, invalid, whole};
 use super::rules::{Care, Matches, Rule, ServiceRules, Then};
 use crate::budget::{Budgets, percent};
 use crate::stalls::StallLimit;
-use crate::view::can_decide;
+use crate::view::can_decide_by_use;
 use broadleaf_units::size;
 use std::ops::Range;
 use std::time::Duration;
@@ -151,7 +151,7 @@ fn care_of(table: &TableReader<'_>, otherwise: &Care) -> Result<Care, Wrong> {
     Ok(care)
 }
 
-/// Returns the name of a policy that can decide on live processes.
+/// Returns the name of a policy that can decide on live processes, by the use of blocks as well.
 fn policy(text: &str, at: Range<usize>) -> Result<String, Wrong> {
     let text = text.to_owned();
     let policy = match broadleaf_policy::parse(&text) {
@@ -161,7 +161,7 @@ fn policy(text: &str, at: Range<usize>) -> Result<String, Wrong> {
             return Err(Wrong { at, fault });
         }
     };
-    match can_decide(policy.as_ref()) {
+    match can_decide_by_use(policy.as_ref()) {
         Ok(()) => Ok(policy.name()),
         Err(no) => Err(Wrong {
             at,

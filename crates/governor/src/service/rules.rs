@@ -1,6 +1,7 @@
 //! The rules of a service: conditions on processes, and actions.
 
 use crate::budget::Budgets;
+use crate::view::weighs_use;
 use std::time::Duration;
 use wildmatch::WildMatch;
 
@@ -42,7 +43,7 @@ pub enum Then {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Care {
     /// The policy's name with its parameters. [`broadleaf_policy::parse`] accepts the name, and
-    /// [`crate::can_decide`] accepts the policy.
+    /// [`crate::can_decide_by_use`] accepts the policy.
     pub policy: String,
     /// The budgets for each process.
     pub budgets: Budgets,
@@ -83,6 +84,17 @@ impl Matches {
         let cgroup = (self.cgroup.as_ref())
             .is_none_or(|wanted| process.cgroup.is_some_and(|path| wanted.matches(path)));
         command && cgroup && self.user.is_none_or(|uid| process.uid == Some(uid))
+    }
+}
+
+impl Rule {
+    /// Returns the name of the policy, if the policy depends on which pages were used recently.
+    pub fn weighing_use(&self) -> Option<&str> {
+        let Then::Govern(care) = &self.then else {
+            return None;
+        };
+        let policy = broadleaf_policy::parse(&care.policy).ok()?;
+        weighs_use(policy.as_ref()).then_some(&care.policy)
     }
 }
 

@@ -171,6 +171,7 @@ fn faults_are_refused_with_their_place() {
         ("polcy = \"4k\"", "polcy", "no key is called \"polcy\""),
         ("policy = \"pup-64\"", "\"pup-64\"", "no policy is called"),
         ("policy = \"life-1e6\"", "\"life-1e6\"", "counts accesses"),
+        ("policy = \"online\"", "\"online\"", "misses"),
         ("policy = 64", "64", "policy has to be a text"),
         (
             "policy = \"promote if populatd > 1\"",
@@ -233,6 +234,20 @@ fn faults_are_refused_with_their_place() {
         let (_, message) = refused(text);
         assert!(message.contains(words), "{text}: {message}");
     }
+}
+
+#[test]
+fn rules_name_the_policies_that_weigh_use() {
+    let text = "[defaults]\npolicy = \"hawkeye\"\n\
+                [[rule]]\ncommand = \"a\"\npolicy = \"pop-64\"\n\
+                [[rule]]\ncommand = \"b\"\nignore = true\n\
+                [[rule]]\ncommand = \"c\"\n\
+                [[rule]]\ncommand = \"d\"\npolicy = \"promote(scan=1e6) if referenced > 9\"\n";
+    let read = service(text);
+    let weighing = read.rules.iter().map(Rule::weighing_use);
+    let weighing: Vec<bool> = weighing.map(|policy| policy.is_some()).collect();
+    assert_eq!(weighing, [false, false, true, true]);
+    assert_eq!(read.rules[2].weighing_use(), Some("hawkeye"));
 }
 
 proptest::proptest! {

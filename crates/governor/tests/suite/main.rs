@@ -14,3 +14,4 @@ mod quiet;
 mod replay;
 mod restarts;
 mod stalls;
+mod use_of_blocks;

@@ -8,8 +8,9 @@ use broadleaf_metrics::LiveReport;
 use super::journal::JournalNotes;
 use super::limits::ManyFiles;
 use super::outcome::{GovernEnd, live_report};
-use super::{GovernRequest, govern, use_of_blocks};
+use super::{GovernRequest, govern};
 use crate::obstacles::obstacles;
+use crate::use_of_blocks;
 use broadleaf_study::failure::Failure;
 
 /// A governor of processes that run already.

@@ -10,7 +10,7 @@ use broadleaf_governor::{
     inherit_signals, wait_for,
 };
 
-use super::use_of_blocks;
+use crate::use_of_blocks;
 use broadleaf_study::failure::{Failure, reason};
 
 /// The error of the kernel for a file that it does not know how to run (`errno.h`).

@@ -7,12 +7,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use broadleaf_governor::{
-    Allowance, Budgets, Counters, Ward, allow_only_advised, allow_thp, forbid_thp,
+    Allowance, Budgets, Counters, Observation, Ward, allow_only_advised, allow_thp, forbid_thp,
     ignore_thp_switches,
 };
 use broadleaf_metrics::RunFigures;
 use broadleaf_policy::{Policy, parse};
 use broadleaf_report::BASELINE;
+use broadleaf_report::number::size;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::child::{ProgramSignals, cannot_wait, ending, governor_of, spawn};
@@ -78,6 +79,7 @@ impl Turns<'_> {
             );
         }
         let task = self.watch.begin("running", Work::Runs(work));
+        let mut most_reserved = 0;
         // The first round fills caches and the host's memory.
         for round in 0..=rounds {
             for turn in 0..arms.len() {
@@ -88,7 +90,10 @@ impl Turns<'_> {
                     _ => arms.len() - 1 - turn,
                 };
                 let figures = match self.once(arms[at]) {
-                    Ok(OneRun::Figures(figures)) => figures,
+                    Ok(OneRun::Figures(figures, reserved)) => {
+                        most_reserved = most_reserved.max(reserved);
+                        figures
+                    }
                     other => {
                         let _ = allow_thp();
                         return match other? {
@@ -98,7 +103,7 @@ impl Turns<'_> {
                                 log::warn!("interrupted after {rounds} whole rounds");
                                 Ok(TurnsEnd::Interrupted(status, all))
                             }
-                            OneRun::Figures(_) => unreachable!("it has its own branch"),
+                            OneRun::Figures(..) => unreachable!("it has its own branch"),
                         };
                     }
                 };
@@ -113,6 +118,15 @@ impl Turns<'_> {
                     );
                 }
                 task.set(0, 0);
+            }
+            if round == 0 && most_reserved > 0 {
+                log::warn!(
+                    "the program maps {} of reserved huge pages (hugetlbfs), which nothing splits: \
+                     they are huge pages at the end with 4 KiB pages too, and no gain by them is \
+                     measured. Reserved pages come from glibc.malloc.hugetlb=2, \
+                     -XX:+UseLargePages or huge_pages=on",
+                    size(most_reserved)
+                );
             }
         }
         drop(task);
@@ -168,6 +182,7 @@ impl Turns<'_> {
         let child = spawn(command)?;
         handed_over.started(child.id());
         let mut stop = Stop::of(&child);
+        let mut reserved = 0;
         let (status, spent) = if let Some(ward) = ward {
             let mut governor = governor_of(&child, ward, looks_only)?;
             let _many = ManyFiles::allowed();
@@ -175,7 +190,7 @@ impl Turns<'_> {
             let mut status = None;
             govern(
                 &mut governor,
-                |_| (),
+                |ticked| reserved = reserved.max(reserved_bytes(&ticked.seen)),
                 |wait| {
                     status = ended.recv_timeout(wait).ok();
                     stop.look(self.watch);
@@ -211,7 +226,7 @@ impl Turns<'_> {
                 self.command[0].display()
             )));
         }
-        Ok(OneRun::Figures(RunFigures {
+        let figures = RunFigures {
             elapsed_seconds: elapsed.as_secs_f64(),
             cpu_seconds: usage.cpu.as_secs_f64(),
             user_seconds: usage.user.as_secs_f64(),
@@ -224,7 +239,8 @@ impl Turns<'_> {
             huge_bytes_peak: spent.map(|(_, huge)| huge),
             tlb_misses: counters.tlb_misses(),
             cycles: counters.cycles(),
-        }))
+        };
+        Ok(OneRun::Figures(figures, reserved))
     }
 }
 
@@ -268,8 +284,18 @@ impl Stop {
 
 /// The end of one run.
 enum OneRun {
-    Figures(RunFigures),
+    /// The figures, and the most bytes of reserved huge pages that were mapped, if a governor
+    /// looked.
+    Figures(RunFigures, u64),
     Interrupted(ExitStatus),
+}
+
+/// The bytes of mappings of reserved huge pages, in the processes whose memory was read.
+fn reserved_bytes(seen: &Observation) -> u64 {
+    let pages = seen.processes.iter().filter_map(|one| one.pages.as_ref());
+    let mappings = pages.flat_map(|pages| &pages.mappings);
+    let reserved = mappings.filter(|mapping| mapping.is_reserved());
+    reserved.map(|mapping| mapping.end - mapping.start).sum()
 }
 
 /// A ward that makes all huge pages that fit, soon after the first page of a block is resident.
@@ -303,4 +329,48 @@ fn onlooker() -> Result<Ward, Failure> {
 
 fn cannot(what: &str, error: &std::io::Error) -> Failure {
     Failure::Failed(format!("the kernel does not {what}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_governor::{LiveBacking, LiveMapping, LivePages, ProcessId, ProcessSeen};
+
+    #[test]
+    fn mappings_of_reserved_huge_pages_are_counted() {
+        let mapping = |name: &str| LiveMapping {
+            start: 0,
+            end: 4 << 20,
+            backing: LiveBacking::Other,
+            writable: true,
+            congruent: true,
+            name: name.to_owned(),
+            inode: 0,
+            offset: 0,
+        };
+        let names = [
+            "",
+            "[heap]",
+            "/memfd:buffers (deleted)",
+            "/anon_hugepage (deleted)",
+            "/dev/hugepages/pool",
+            "/memfd:hugetlb (deleted)",
+        ];
+        let pages = LivePages {
+            mappings: names.map(mapping).to_vec(),
+            ..LivePages::default()
+        };
+        let process = |pages| ProcessSeen {
+            id: ProcessId { pid: 1, started: 1 },
+            vitals: Default::default(),
+            headroom: None,
+            pages,
+        };
+        let seen = Observation {
+            at: Duration::ZERO,
+            machine: Default::default(),
+            processes: vec![process(Some(pages)), process(None)],
+        };
+        assert_eq!(reserved_bytes(&seen), 3 * (4 << 20));
+    }
 }

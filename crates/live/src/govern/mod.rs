@@ -11,7 +11,6 @@ mod outcome;
 mod run;
 mod run_input;
 mod settings;
-mod use_of_blocks;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,6 +18,7 @@ use std::time::Duration;
 use broadleaf_governor::{Budgets, Governor, Kernel, Linux, Ticked, Ward, can_decide};
 use broadleaf_policy::{Policy, parse};
 
+use crate::use_of_blocks;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::names;
 

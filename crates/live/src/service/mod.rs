@@ -70,7 +70,8 @@ impl LiveService {
     ///
     /// # Errors
     /// If the file is wrong, with line and column. If an obstacle keeps the service from its
-    /// purpose; a list can be made anywhere.
+    /// purpose, or a rule's policy depends on the use of pages and this user cannot see it; a list
+    /// can be made anywhere.
     pub fn open(file: &Path, purpose: ServicePurpose) -> Result<Self, Failure> {
         let rules = rules::read(file)?;
         let mut notes = Vec::new();
@@ -80,6 +81,13 @@ impl LiveService {
             }
             log::warn!(event = "obstacle"; "{obstacle}");
             notes.push(obstacle.to_string());
+        }
+        match rules::check_use(file, &rules) {
+            Err(failure) if purpose == ServicePurpose::List => {
+                log::warn!(event = "obstacle"; "{failure}");
+                notes.push(failure.to_string());
+            }
+            checked => checked?,
         }
         Ok(Self {
             file: file.to_owned(),
@@ -120,7 +128,11 @@ impl LiveService {
         let dry = self.purpose != ServicePurpose::Govern;
         let state = ServiceState::new(self.rules.rules.len(), dry);
         let mut service = ServiceLoop::new(self.rules, state, metrics);
-        service.run(wait, || rules::read_again(&self.file))?;
+        service.run(wait, || {
+            let rules = rules::read_again(&self.file)?;
+            rules::check_use(&self.file, &rules)?;
+            Ok(rules)
+        })?;
         let wards = service.into_wards();
         Ok(ServiceDone { wards, dry })
     }

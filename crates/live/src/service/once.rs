@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use broadleaf_governor::service::{Care, ServiceRules};
-use broadleaf_governor::{Linux, ProcessId};
+use broadleaf_governor::{Linux, ProcessId, weighs_use};
 use broadleaf_metrics::{PickedAction, PickedForecast, PickedReport};
 use broadleaf_report::number::{grouped, size};
 use broadleaf_report::{Align, Grid, View};
@@ -14,6 +14,9 @@ use super::finding::{Fate, PickedProcess, ProcessFinder};
 use super::wards::{apart, governor};
 use crate::users::user_name;
 use broadleaf_study::failure::Failure;
+
+/// The reason why there is no forecast for a policy that weighs use.
+const UNMEASURED: &str = "the policy waits for a measurement of use, which --dry-run makes";
 
 /// The processes that rules pick now.
 ///
@@ -70,6 +73,9 @@ fn forecast(
     }
     if governor.ward().pages(found.id).is_none() {
         return Ok(Err("it has ended".to_owned()));
+    }
+    if weighs_use(governor.ward().policy()) {
+        return Ok(Err(UNMEASURED.to_owned()));
     }
     Ok(Ok(PickedForecast {
         huge_bytes: governor.ward().huge_bytes(),

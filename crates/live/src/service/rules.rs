@@ -8,6 +8,7 @@ use std::path::Path;
 use broadleaf_governor::service::{Fault, ServiceRules, Wrong};
 use broadleaf_policy::ParseError;
 
+use crate::use_of_blocks::can_measure;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::in_file::{self, InFile};
 use broadleaf_study::names;
@@ -31,6 +32,22 @@ pub(super) fn read(path: &Path) -> Result<ServiceRules, Failure> {
 /// Those of [`read`].
 pub(super) fn read_again(path: &Path) -> Result<ServiceRules, Failure> {
     read_from(path, FileType::is_file)
+}
+
+/// Checks that the use of pages can be seen here, if the policy of a rule depends on it.
+///
+/// # Errors
+/// If no source of use works for this user: the reason of each source.
+pub(super) fn check_use(path: &Path, rules: &ServiceRules) -> Result<(), Failure> {
+    let mut weighing = rules.rules.iter().filter_map(|rule| {
+        let policy = rule.weighing_use()?;
+        Some((rule.line, policy))
+    });
+    let Some((line, policy)) = weighing.next() else {
+        return Ok(());
+    };
+    can_measure(policy)
+        .map_err(|why| Failure::Failed(format!("{}: rule of line {line}: {why}", shown(path))))
 }
 
 fn read_from(path: &Path, may_be: fn(&FileType) -> bool) -> Result<ServiceRules, Failure> {

@@ -6,13 +6,15 @@ use std::time::{Duration, Instant};
 
 use broadleaf_governor::service::Care;
 use broadleaf_governor::{
-    Governor, Kernel, Linux, MachineSeen, ProcessId, ProcessTree, Ticked, Vitals, Ward,
+    Governor, HeatSampler, Kernel, Linux, MachineSeen, ProcessId, ProcessTree, Ticked, Vitals,
+    Ward, weighs_use,
 };
-use broadleaf_policy::parse;
+use broadleaf_policy::{Policy, parse};
 
 use super::account::{GovernorCounts, ProgramTotals};
 use super::finding::{Fate, PickedProcess};
 use super::together::DueTime;
+use crate::use_of_blocks::sampler;
 use broadleaf_study::failure::Failure;
 
 /// The longest wait between two looks at a process in which nothing changes. A search for processes
@@ -48,6 +50,9 @@ pub(super) struct Wards {
     /// Counts of processes that are no longer governed.
     pub(super) ended: ProgramTotals,
     kernel: Linux,
+    /// Measures the use of blocks for all governors whose policy weighs it. `None` while no policy
+    /// does.
+    heat: Option<Arc<HeatSampler>>,
     dry: bool,
     /// Programs that were reported as forbidden superpages.
     forbidden: BTreeSet<String>,
@@ -84,6 +89,7 @@ impl Wards {
             totals: ProgramTotals::default(),
             ended: ProgramTotals::default(),
             kernel: Linux::new(),
+            heat: None,
             dry,
             forbidden: BTreeSet::new(),
             noted_hidden_limits: false,
@@ -114,7 +120,22 @@ impl Wards {
         for governed in &mut self.governed {
             governed.governor.leave_out(Arc::clone(&apart));
         }
+        let weighs = |governed: &GovernedProcess| weighs_use(governed.governor.ward().policy());
+        if !self.governed.iter().any(weighs) {
+            self.heat = None;
+        }
         Ok(())
+    }
+
+    /// The sampler for a policy: the one of all policies that weigh use, or none.
+    fn heat_for(&mut self, policy: &dyn Policy) -> Option<Arc<HeatSampler>> {
+        if !weighs_use(policy) {
+            return None;
+        }
+        if self.heat.is_none() {
+            self.heat = sampler();
+        }
+        self.heat.clone()
     }
 
     fn care_for(
@@ -124,11 +145,14 @@ impl Wards {
         apart: &Arc<BTreeSet<ProcessId>>,
         now: Instant,
     ) -> Result<(), Failure> {
-        let known = (self.governed.iter_mut()).find(|governed| governed.id == found.id);
-        if let Some(governed) = known {
-            governed.command = broadleaf_report::printable(&found.command);
-            if governed.care != *care {
+        let known = (self.governed.iter()).position(|governed| governed.id == found.id);
+        if let Some(at) = known {
+            self.governed[at].command = broadleaf_report::printable(&found.command);
+            if self.governed[at].care != *care {
                 let policy = parse(&care.policy).map_err(Failure::failed)?;
+                let heat = self.heat_for(policy.as_ref());
+                let governed = &mut self.governed[at];
+                governed.governor.kernel().set_heat(heat);
                 governed.governor.put_under(policy, care.budgets);
                 governed.care = care.clone();
                 governed.due = now;
@@ -136,6 +160,8 @@ impl Wards {
             return Ok(());
         }
         let mut governor = governor(&self.kernel, found.id, care, apart, self.dry)?;
+        let heat = self.heat_for(governor.ward().policy());
+        governor.kernel().set_heat(heat);
         governor.rest_for_at_most(REST);
         self.governed.push(GovernedProcess {
             id: found.id,

@@ -82,17 +82,25 @@ impl AnsweredProgram {
 
     /// Returns the command line with other words between the program and its arguments.
     pub fn with_options(&self, options: &[&str]) -> String {
-        let (program, arguments) = match self.command.split_first() {
-            Some((program, arguments)) => (program.clone(), arguments.to_vec()),
-            None => (self.name.clone(), Vec::new()),
-        };
-        let options = options.iter().map(|&option| option.to_owned());
-        let all: Vec<String> = [program]
-            .into_iter()
-            .chain(options)
-            .chain(arguments)
-            .collect();
-        command_line(&all)
+        let words = self.words();
+        let (program, arguments) = words.split_at(words.len().min(1));
+        command_line(&[program, options, arguments].concat())
+    }
+
+    /// Returns the command line with words after it, and with variables of the environment before
+    /// it if there are any.
+    pub fn with_last(&self, variables: &[&str], last: &[&str]) -> String {
+        let before: &[&str] = if variables.is_empty() { &[] } else { &["env"] };
+        command_line(&[before, variables, &self.words(), last].concat())
+    }
+
+    /// Returns the words of the command. Without a recorded command, the program's name is the
+    /// only word.
+    fn words(&self) -> Vec<&str> {
+        match self.command.is_empty() {
+            true => vec![&self.name],
+            false => self.command.iter().map(String::as_str).collect(),
+        }
     }
 
     /// Returns the command line with variables of the environment before it. A variable has the
@@ -120,6 +128,12 @@ mod tests {
             program.with_environment(&["A=1"]),
             "env A=1 java -jar 'a b.jar'"
         );
+        assert_eq!(
+            program.with_last(&["A=1"], &["--last"]),
+            "env A=1 java -jar 'a b.jar' --last"
+        );
+        let nameless = AnsweredProgram::new(Vec::new(), Path::new("/no/such/redis-server"));
+        assert_eq!(nameless.with_last(&[], &["-x"]), "redis-server -x");
         let none = AnsweredProgram::default();
         assert_eq!(
             none.after(&["broadleaf", "run", "--"]),

@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_macros, reason = "a test may panic")]
 
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -58,12 +59,39 @@ pub(crate) fn ignores(signal: u32) -> bool {
 
 /// Whether a program is installed; says why the test is skipped where not.
 pub(crate) fn is_installed(name: &str) -> bool {
+    installed(name).is_some()
+}
+
+/// The file of a program; says why the test is skipped if the program is not installed.
+pub(crate) fn installed(name: &str) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&paths).any(|folder| folder.join(name).is_file());
-    if !found {
+    let mut files = std::env::split_paths(&paths).map(|folder| folder.join(name));
+    let found = files.find(|file| file.is_file());
+    if found.is_none() {
         eprintln!("skipped: {name} is not installed");
     }
     found
+}
+
+/// Compiles a program in C with more arguments for the compiler. Says why the test is skipped if
+/// that fails, as for lack of a compiler or a library.
+pub(crate) fn compiled(
+    folder: &Path,
+    name: &str,
+    source: &str,
+    arguments: &[&str],
+) -> Option<PathBuf> {
+    let (file, program) = (folder.join(format!("{name}.c")), folder.join(name));
+    std::fs::write(&file, source).unwrap();
+    let mut compiler = Command::new("cc");
+    compiler.arg("-O1").arg("-o").args([&program, &file]);
+    match compiler.args(arguments).output() {
+        Ok(output) if output.status.success() => Some(program),
+        other => {
+            eprintln!("skipped: cc {arguments:?} for {name}: {other:?}");
+            None
+        }
+    }
 }
 
 /// Waits for something, ten seconds at most.

@@ -1,7 +1,9 @@
 //! Programs that exist only as recordings, with mappings of different heat.
 
 use broadleaf_oracle::random::Rng;
-use broadleaf_trace::{Advice, Backing, Encoder, Event, Grain, Header, Mapping, Range, Visit};
+use broadleaf_trace::{
+    Advice, Backing, Encoder, Event, Grain, Header, Mapping, Range, RecordedProgram, Visit,
+};
 use broadleaf_units::{Rights, VirtAddr};
 
 pub(crate) const MIB: u64 = 1 << 20;
@@ -52,8 +54,18 @@ pub(crate) enum Part {
 
 /// A recording of these parts.
 pub(crate) fn recording(parts: &[Part]) -> Vec<u8> {
+    recording_of(Vec::new(), "", parts)
+}
+
+/// A recording of these parts, by a command whose program is the file at `path`.
+pub(crate) fn recording_of(command: Vec<String>, path: &str, parts: &[Part]) -> Vec<u8> {
     let mut header = Header::new(Grain::Page);
     header.options.events = true;
+    header.command = command;
+    header.program = (!path.is_empty()).then(|| RecordedProgram {
+        path: path.to_owned(),
+        ..RecordedProgram::default()
+    });
     let mut encoder = Encoder::new(Vec::new(), &header).expect("a head");
     for part in parts {
         match part {
@@ -88,6 +100,11 @@ pub(crate) struct Area {
 
 /// Maps all areas, advises superpages for a range if there is one, and goes through the areas.
 pub(crate) fn program(areas: &[Area], references: u64, advised: Option<Range>) -> Vec<u8> {
+    recording(&program_parts(areas, references, advised))
+}
+
+/// The parts of [`program`].
+pub(crate) fn program_parts(areas: &[Area], references: u64, advised: Option<Range>) -> Vec<Part> {
     let mut parts = vec![Part::Event(started(41, "/bin/heat"))];
     for area in areas {
         parts.push(Part::Event(match area.backing {
@@ -120,7 +137,7 @@ pub(crate) fn program(areas: &[Area], references: u64, advised: Option<Range>) -
     });
     let addresses: Vec<u64> = addresses.collect();
     parts.push(Part::Visits(stores(addresses)));
-    recording(&parts)
+    parts
 }
 
 /// Eight areas of different heat: hot and cold, random and in sequence, used in whole and in part.

@@ -64,10 +64,12 @@ impl Kernel for Fake {
 
     fn pages(&mut self, process: ProcessId) -> Result<LivePages, KernelError> {
         self.called(Call::LivePages, process, 60)?;
-        let found = &self.processes[&process];
+        let found = self.processes.get_mut(&process).unwrap();
         if found.hidden {
             return Err(KernelError::NotAllowed);
         }
+        let used = found.used.take();
+        let found = &self.processes[&process];
         let held = found.blocks.iter().filter(|(number, _)| {
             let mapping = LiveMapping::of_block(&found.mappings, **number);
             mapping.is_some_and(|mapping| mapping.backing != LiveBacking::Other)
@@ -76,7 +78,7 @@ impl Kernel for Fake {
         let pages = LivePages {
             held: None,
             asked: None,
-            used: None,
+            used,
             mappings: found.mappings.clone(),
             blocks: seen.filter(|seen| !seen.is_empty()).collect(),
         };
@@ -88,6 +90,11 @@ impl Kernel for Fake {
             .sum();
         self.worked(base as f64 * 0.023 + pages.blocks.len() as f64 * 0.1);
         Ok(pages)
+    }
+
+    fn has_news_of_use(&mut self, process: ProcessId) -> bool {
+        let found = self.processes.get(&process);
+        found.is_some_and(|found| found.used.is_some())
     }
 
     fn blocks(

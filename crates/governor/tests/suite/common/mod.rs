@@ -10,8 +10,8 @@ pub(crate) mod process;
 
 use broadleaf_governor::journal::{Header, JOURNAL_SCHEMA, Journal};
 use broadleaf_governor::{
-    Allowance, BLOCK_BYTES, Budgets, Governor, LiveBacking, LiveMapping, PAGES, ProcessId,
-    ProcessTree, Ticked, Ward,
+    Allowance, BLOCK_BYTES, BlockHeat, Budgets, Governor, LiveBacking, LiveMapping, PAGES,
+    ProcessId, ProcessTree, Ticked, Ward,
 };
 use broadleaf_policy::Refusal;
 use fake::{Fake, FakeStep};
@@ -79,6 +79,17 @@ impl FakeWorld {
     pub(crate) fn purge(&mut self, block: u64, pages: Range<u64>) {
         let first = (BASE + block) * P;
         self.step(FakeStep::Purge(first + pages.start..first + pages.end));
+    }
+
+    /// Measures the use of blocks: the used pages of each block, by the block's number.
+    pub(crate) fn measure(&mut self, used: impl IntoIterator<Item = (u64, u16)>) {
+        let program = self.program;
+        let blocks = used.into_iter().map(|(block, used)| BlockHeat {
+            block: BASE + block,
+            used,
+        });
+        let process = self.fake().processes.get_mut(&program).expect("it lives");
+        process.used = Some(blocks.collect());
     }
 
     /// Splits a superpage into base pages without loss of a page, as a store to a forked superpage

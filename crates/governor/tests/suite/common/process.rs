@@ -1,7 +1,7 @@
 //! A process of the fake kernel: its memory, and the actions of programs.
 
 use super::frames::{FakePage, Frames};
-use broadleaf_governor::{BLOCK_BYTES, BlockSeen, LiveMapping, PAGES};
+use broadleaf_governor::{BLOCK_BYTES, BlockHeat, BlockSeen, LiveMapping, PAGES};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -61,6 +61,8 @@ pub(crate) struct FakeProcess {
     pub(crate) blocks: BTreeMap<u64, FakeBlock>,
     /// True if the process may not be changed.
     pub(crate) out_of_reach: bool,
+    /// A measurement of use that the governor has not taken yet.
+    pub(crate) used: Option<Vec<BlockHeat>>,
     /// True if the memory of the process may not be read.
     pub(crate) hidden: bool,
 }

@@ -1,15 +1,29 @@
 //! Redis's and Valkey's servers.
 
-use super::Switch;
+use super::{Switch, jemalloc};
+
+/// The programs' names.
+const SERVERS: [&str; 2] = ["redis-server", "valkey-server"];
+
+/// Returns true if a program of this name is the server.
+pub(super) fn is_server(name: &str) -> bool {
+    SERVERS.contains(&name)
+}
 
 pub(super) const SWITCH: Switch = Switch {
     name: "redis",
-    applies: |program| ["redis-server", "valkey-server"].contains(&&*program.name),
-    purpose: "Redis switches huge pages off for itself, because a save (fork) then copies 2 MiB \
-              at a first store on kernels before 5.8. This switch lets it have them",
+    applies: |program| is_server(&program.name),
+    purpose: "Redis forbids huge pages to itself where `enabled` is always: on kernels before \
+              5.8, a save (fork) then copies 2 MiB at a first store. Its own switch lets it have \
+              them, and needs `enabled` at always. At madvise its allocator must ask for them too, \
+              as jemalloc does with thp:always",
     command: |program| {
-        let words: Vec<&str> = program.command.iter().map(String::as_str).collect();
-        broadleaf_report::command_line(&[&words[..], &["--disable-thp", "no"]].concat())
+        let switch = ["--disable-thp", "no"];
+        if jemalloc::is_used_by(program) {
+            program.with_last(&[jemalloc::assignment(program)], &switch)
+        } else {
+            program.with_last(&[], &switch)
+        }
     },
-    source: "redis.conf, disable-thp; Redis documentation, latency problems",
+    source: "redis.conf, disable-thp; Redis documentation, latency problems; jemalloc(3), opt.thp",
 };

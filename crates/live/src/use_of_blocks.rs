@@ -1,5 +1,6 @@
 //! Kernels that report the use of blocks, for policies that weigh it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use broadleaf_governor::{
@@ -15,18 +16,23 @@ use crate::survey::reasons;
 const TRIAL: Duration = Duration::from_millis(10);
 
 /// Checks that a policy can decide if use is measured, and that it can be measured here.
-pub(super) fn can_weigh(policy: &dyn Policy, no: &OutOfReach) -> Result<(), Failure> {
+pub(crate) fn can_weigh(policy: &dyn Policy, no: &OutOfReach) -> Result<(), Failure> {
     if !weighs_use(policy) {
         return Err(refused(no));
     }
     can_decide_by_use(policy).map_err(|no| refused(&no))?;
+    can_measure(&policy.name()).map_err(Failure::Failed)
+}
+
+/// Checks that the use of blocks can be measured here, as the policy of this name needs it. Returns
+/// the reasons of each source as one message if no source works.
+pub(crate) fn can_measure(policy: &str) -> Result<(), String> {
     source().map(|_| ()).map_err(|reasons| {
-        Failure::Failed(format!(
-            "the policy {} depends on which pages are used, and this user cannot see that here: \
-            {}",
-            policy.name(),
+        format!(
+            "the policy {policy} depends on which pages are used, and this user cannot see that \
+            here: {}",
             reasons.join("; ")
-        ))
+        )
     })
 }
 
@@ -38,14 +44,26 @@ fn refused(no: &OutOfReach) -> Failure {
 }
 
 /// The kernel of this machine; with a thread that measures use, if the policy weighs it.
-pub(super) fn kernel(policy: &dyn Policy) -> Linux {
-    let linux = Linux::new();
-    match weighs_use(policy).then(source) {
-        Some(Ok(source)) => {
+pub(crate) fn kernel(policy: &dyn Policy) -> Linux {
+    let mut linux = Linux::new();
+    if weighs_use(policy) {
+        linux.set_heat(sampler());
+    }
+    linux
+}
+
+/// Starts a thread that measures use, if a source works for this user.
+pub(crate) fn sampler() -> Option<Arc<HeatSampler>> {
+    match source() {
+        Ok(source) => {
             log::info!("use of blocks: {}", source.sentence());
-            linux.with_heat(HeatSampler::new(HeatMeter::default(), source, note))
+            let sampler = HeatSampler::new(HeatMeter::default(), source, note);
+            Some(Arc::new(sampler))
         }
-        _ => linux,
+        Err(reasons) => {
+            log::warn!("use of blocks cannot be seen: {}", reasons.join("; "));
+            None
+        }
     }
 }
 
