@@ -1,11 +1,16 @@
 //! A whole trace: the quick path, the model, the model with its filter and the oracle count the
-//! same.
+//! same. So do all accelerators of a replay of several policies on several machines and threads,
+//! and replays of the reduced and of the recoded trace.
 //!
 //! Four bytes choose the grain, the machine, the policy and the mapped address spaces. Each further
-//! group of four bytes is a step of the random traces of the oracle, and an edit of the trace.
+//! group of four bytes is a step of the random traces of the oracle, and an edit of the trace. Up
+//! to three bytes at the end choose the replay of several policies.
 
 mod case;
 mod counts;
+mod recoded;
+mod reduced;
+mod together;
 
 use std::ops::ControlFlow;
 
@@ -26,6 +31,7 @@ pub fn run(bytes: &[u8]) {
         model_agrees(&case, &alone(recording.clone()));
     }
     filter_agrees(&case, &recording);
+    together::all_agree(&case, &recording);
 }
 
 /// Compares the quick path with the oracle.

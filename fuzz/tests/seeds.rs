@@ -67,9 +67,16 @@ fn seeds_are_small() {
 /// Seeds of text are accepted, unless their names begin with `damaged`.
 #[test]
 fn seeds_are_damaged_or_not_as_their_names_say() {
-    let readers: [TextReader; 6] = [
+    let readers: [TextReader; 10] = [
         ("buddyinfo", |text| {
             broadleaf_memory::frames::Buddyinfo::parse(text).is_ok()
+        }),
+        ("counters", |text| {
+            broadleaf_study::perf_counters::counters(text).is_ok()
+        }),
+        ("experiment", |text| {
+            let folder = PathBuf::from("/nonexistent");
+            broadleaf_study::sweep::Experiment::parse("x.toml", text.to_owned(), folder).is_ok()
         }),
         ("journal", reads_whole),
         ("machine", |text| {
@@ -79,9 +86,16 @@ fn seeds_are_damaged_or_not_as_their_names_say() {
             broadleaf_memory::frames::Pagetypeinfo::parse(text).is_ok()
         }),
         ("policies", |text| broadleaf_policy::parse(text).is_ok()),
+        ("policies_file", |text| {
+            broadleaf_study::policies_file::parse("x.toml", text).is_ok()
+        }),
         ("rules", |text| {
             let users = |name: &str| (name == "root").then_some(0);
             broadleaf_governor::service::ServiceRules::parse(text, &users).is_ok()
+        }),
+        ("trace_list", |text| {
+            let view = broadleaf_report::View::default();
+            broadleaf_study::library::list_of("x.toml", text, view).is_ok()
         }),
     ];
     for (target, accepts) in readers {
@@ -90,6 +104,35 @@ fn seeds_are_damaged_or_not_as_their_names_say() {
             let is_damaged = name.starts_with("damaged");
             assert_eq!(accepts(&text), !is_damaged, "{target}/{name}");
         }
+    }
+}
+
+/// Each format that can be imported has a seed under its name: the byte that chooses the importer,
+/// and the format's sample.
+#[test]
+fn each_format_has_its_sample_as_a_seed() {
+    for (at, (format, _)) in broadleaf_import::importable().enumerate() {
+        let name = format.described.name;
+        let seed = fs::read(seeds().join("import").join(name));
+        let seed = seed.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (choice, sample) = seed.split_first().expect("a byte");
+        assert_eq!(usize::from(*choice), at, "{name}");
+        assert!(sample == format.sample, "{name}: copy the sample again");
+    }
+}
+
+/// Seeds of kept entries are whole, unless their names begin with `damaged`.
+#[test]
+fn entries_are_damaged_or_not_as_their_names_say() {
+    for name in names(&seeds().join("cache")) {
+        let file = fs::File::open(seeds().join("cache").join(&name)).expect("a seed");
+        let is_whole = broadleaf_study::cache::read_whole(&file).is_ok();
+        assert_eq!(
+            is_whole,
+            !name.starts_with("damaged"),
+            "cache/{name}: if the form of entries changed, compare the sample of Lackey with an \
+             empty XDG_CACHE_HOME, and copy the two entries"
+        );
     }
 }
 

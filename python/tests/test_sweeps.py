@@ -42,7 +42,8 @@ def test_a_second_sweep_computes_no_cell(tmp_path: Path) -> None:
     before = rows(out)
     second = broadleaf.sweep(file, out)
     assert (second.computed, second.finished) == (0, 80)
-    # A new value computes its own cells alone, and another trace under the same name all of its cells.
+    # A new value computes its own cells alone, and another trace under the same name all of its
+    # cells.
     file.write_text(EXPERIMENT.replace('"greedy"', '"greedy", "pop-8"'))
     third = broadleaf.sweep(file, out)
     assert (third.cells, third.computed, third.finished) == (100, 20, 80)

@@ -17,10 +17,10 @@
    - An address that the program asks for and Valgrind does not have: another address, as far from a
      2 MiB boundary.
 
-   With --align, mappings are placed as Talluri's system does (1995, section 6.8): each is aligned to
-   the largest of the given page sizes that its object is as large as. The object of a file's mapping
-   is the whole file, and the file's offset counts, so that all processes choose equally aligned
-   addresses for a shared file.
+   With --align, mappings are placed as Talluri's system does (1995, section 6.8): each is aligned
+   to the largest of the given page sizes that its object is as large as. The object of a file's
+   mapping is the whole file, and the file's offset counts, so that all processes choose equally
+   aligned addresses for a shared file.
 
    If none of this finds room, the core chooses, and the recording says so. */
 #include "recorder.h"
@@ -119,7 +119,10 @@ static Bool kernel_aligns(SizeT len)
 }
 
 /* Returns the offset in its file of a mapping that was announced, or 0. */
-static ULong offset_in_object(void) { return expected.known && expected.file ? expected.offset : 0; }
+static ULong offset_in_object(void)
+{
+   return expected.known && expected.file ? expected.offset : 0;
+}
 
 /* Returns the boundary from which a mapping has the same distance as its offset in its object, or 0
    if the mapping has the next place that is free. */

@@ -104,10 +104,10 @@ static bool on_each_processor(bool (*is)(void))
    return each;
 }
 
-/* Makes the timers four times as slow, if the recorder asks for that by the environment. It has told
-   the kernel that the other clock, the time-stamp counter, is four times as slow too. An instruction
-   then takes a quarter of QEMU's shortest time, and timer interrupts come as rarely as on a
-   processor of today. */
+/* Makes the timers four times as slow, if the recorder asks for that by the environment. Its
+   kernel parameters make the other clock, the time-stamp counter, four times as slow too. An
+   instruction then takes a quarter of QEMU's shortest time, and timer interrupts come as rarely as
+   on a processor of today. */
 static bool slow_timers(void)
 {
    int   fd;

@@ -12,6 +12,7 @@
 
 pub mod links;
 pub mod style;
+pub mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};

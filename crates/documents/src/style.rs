@@ -26,17 +26,27 @@ pub fn wide_lines(document: &str) -> Vec<usize> {
     wide
 }
 
-/// The maximum number of columns of a comment in Rust.
+/// The maximum number of columns of a comment.
 const COMMENT_COLUMNS: usize = 100;
 
-/// Numbers of the lines of a Rust source that hold a comment alone and are too wide. The formatter
-/// holds the width of code, and leaves comments as they are.
-pub fn wide_comments(source: &str) -> Vec<usize> {
-    let lines = source.lines().enumerate();
-    let wide = lines.filter(|(_, line)| {
-        line.trim_start().starts_with("//") && line.chars().count() > COMMENT_COLUMNS
-    });
-    wide.map(|(index, _)| index + 1).collect()
+/// Numbers of the lines of a source that are too wide and belong to a comment. The formatters hold
+/// the width of code, and leave comments as they are. `ending` is the ending of the file's name:
+/// `rs`, `c`, `h` or `py`.
+pub fn wide_comments(source: &str, ending: &str) -> Vec<usize> {
+    let is_c = ["c", "h"].contains(&ending);
+    let line_mark = if ending == "py" { "#" } else { "//" };
+    let mut in_comment = false;
+    let mut wide = Vec::new();
+    for (index, line) in source.lines().enumerate() {
+        let text = line.trim_start();
+        let begins = is_c && text.starts_with("/*");
+        let is_comment = in_comment || begins || text.starts_with(line_mark);
+        in_comment = (in_comment || begins) && !text.contains("*/");
+        if is_comment && line.chars().count() > COMMENT_COLUMNS {
+            wide.push(index + 1);
+        }
+    }
+    wide
 }
 
 /// The terms that the glossary has more than once.
@@ -78,7 +88,18 @@ mod tests {
     fn wide_comments_are_found_and_wide_code_is_not() {
         let wide = "x".repeat(COMMENT_COLUMNS - 3);
         let source = format!("// {wide}\n    // {wide}\nlet a = \"    // {wide}\";\n");
-        assert_eq!(wide_comments(&source), [2]);
+        assert_eq!(wide_comments(&source, "rs"), [2]);
+    }
+
+    #[test]
+    fn wide_comments_of_c_and_python_are_found() {
+        let wide = "x".repeat(COMMENT_COLUMNS);
+        let c =
+            format!("/* a\nb {wide}\n*/\nint {wide};\n/* b */\n{wide};\n// {wide}\n/* {wide} */\n");
+        assert_eq!(wide_comments(&c, "c"), [2, 7, 8]);
+        assert_eq!(wide_comments(&c, "rs"), [7]);
+        let python = format!("# {wide}\n{wide} = 1\n");
+        assert_eq!(wide_comments(&python, "py"), [1]);
     }
 
     #[test]

@@ -7,9 +7,9 @@ use broadleaf_units::PageNumber;
 /// ([`broadleaf_tlb::Design::last_pages`]).
 ///
 /// The lookups that the filter makes have the answers and leave the order of last use of all
-/// lookups. The filter so serves each TLB that keeps at least as many pages, and also behind a
-/// filter of fewer pages. It knows loads and stores in one address space. The first store to a page
-/// is always made, since the store may set a modified bit.
+/// lookups. The filter so serves each TLB that keeps at least as many pages. Its lookups may come
+/// from a filter of fewer pages. The filter knows loads and stores in one address space. The first
+/// store to a page is always made, since the store may set a modified bit.
 #[derive(Clone, Debug)]
 pub struct LastPages(Window);
 

@@ -29,7 +29,7 @@ pub struct VisitStep {
     /// Instructions are fetched, and no data is referenced.
     pub fetches: bool,
     /// No instruction began since the last reference before. Traces that are read by instruction
-    /// tell it of each visit.
+    /// have it for each visit.
     pub continues: bool,
 }
 

@@ -96,7 +96,7 @@ pub type UnitSet = u8;
 pub struct Flow {
     /// The address of the instruction.
     pub address: u64,
-    /// The address behind it.
+    /// The address after its last byte.
     pub end: u64,
     /// The registers that the operation waits for, without those of `addresses`.
     pub reads: RegisterSet,

@@ -91,7 +91,7 @@ struct OpenInstruction {
 struct OpenBranch {
     kind: BranchKind,
     address: u64,
-    /// The address behind it.
+    /// The address after its last byte.
     end: u64,
     /// Both of its ways soon join again.
     rejoins: bool,

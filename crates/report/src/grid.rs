@@ -1,8 +1,14 @@
 //! Text in aligned columns.
+//!
+//! A [`Grid`] chooses the widths of its columns, so that no word is broken. The crate `comfy-table`
+//! wraps, aligns and pads the cells.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+mod lines;
 
-use crate::{Paint, Style, View};
+use unicode_width::UnicodeWidthStr;
+
+use self::lines::GridLines;
+use crate::{Style, View, printable};
 
 /// The alignment of a column's texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +75,8 @@ pub struct Grid {
     keys: usize,
 }
 
-/// The gap between two columns.
-const GAP: &str = "  ";
+/// The gap between two columns, in columns of a terminal.
+const GAP: usize = 2;
 /// The minimum width of a column with wrapped words.
 const NARROWEST: usize = 20;
 
@@ -130,7 +136,12 @@ impl Grid {
 
     /// Adds a row at the bottom. Missing cells at its end are empty.
     pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<Cell>>) {
-        let mut row: Vec<Cell> = cells.into_iter().map(Into::into).collect();
+        let printed = |cell: Cell| Cell {
+            text: printable(&cell.text),
+            ..cell
+        };
+        let cells = cells.into_iter().map(Into::into);
+        let mut row: Vec<Cell> = cells.map(printed).collect();
         row.resize(self.columns.len(), Cell::default());
         self.rows.push(row);
     }
@@ -161,13 +172,13 @@ impl Grid {
         }
         for at in 0..layout.len() {
             if let Narrowing::Wrap(shortest) = self.columns[at].narrowing {
-                narrow(&mut layout, at, shortest, limit);
+                narrow(&mut layout, at, self.shortest(at, shortest), limit);
             }
         }
         if let Some(last) = layout.len().checked_sub(1)
             && self.columns[last].align == Align::Left
         {
-            narrow(&mut layout, last, NARROWEST, limit);
+            narrow(&mut layout, last, self.shortest(last, NARROWEST), limit);
         }
         for at in 0..layout.len() {
             if let Narrowing::Cut(shortest) = self.columns[at].narrowing {
@@ -199,25 +210,20 @@ impl Grid {
     }
 
     fn block(&self, layout: &ColumnRanges, view: View) -> String {
-        let mut out = String::new();
-        let headings: Vec<Cell> = self
-            .columns
-            .iter()
-            .map(|column| Cell {
-                text: column.heading.clone(),
-                style: Style::Strong,
-            })
-            .collect();
-        if headings.iter().any(|heading| !heading.text.is_empty()) {
-            self.line(&headings, layout, view, &mut out);
-            let rule: Vec<String> = layout.iter().map(|(_, width)| "-".repeat(*width)).collect();
-            out.push_str(&view.paint.apply(Style::Faint, &rule.join(GAP)));
-            out.push('\n');
+        let mut lines = GridLines::new(self, layout, view);
+        let headings = self.columns.iter().map(|column| column.heading.as_str());
+        if headings.clone().any(|heading| !heading.is_empty()) {
+            lines.row(&styled(headings.map(str::to_owned), Style::Strong));
+            let mut rule = vec![String::new(); self.columns.len()];
+            for &(column, width) in layout {
+                rule[column] = "-".repeat(width);
+            }
+            lines.row(&styled(rule, Style::Faint));
         }
         for row in &self.rows {
-            self.line(row, layout, view, &mut out);
+            lines.row(row);
         }
-        out
+        lines.finish()
     }
 
     /// Returns the layout in which every column is as wide as its widest text.
@@ -233,38 +239,26 @@ impl Grid {
 
     /// Returns the width of a column with a wrapped heading.
     fn least(&self, column: usize) -> usize {
-        let words = self.columns[column].heading.split_whitespace();
         self.widest_cell(column)
-            .max(words.map(length).max().unwrap_or(0))
+            .max(longest_word(&self.columns[column].heading))
+    }
+
+    /// Returns the width of a column with wrapped cells: at least `shortest`, and wide enough for
+    /// each word. Only words in cells of the last column may be wider ([`GridLines::row`]).
+    fn shortest(&self, column: usize, shortest: usize) -> usize {
+        let cells = self.rows.iter().map(|row| longest_word(&row[column].text));
+        let in_cells = match column + 1 < self.columns.len() {
+            true => cells.max().unwrap_or(0),
+            false => 0,
+        };
+        shortest
+            .max(in_cells)
+            .max(longest_word(&self.columns[column].heading))
     }
 
     fn widest_cell(&self, column: usize) -> usize {
         let cells = self.rows.iter().map(|row| length(&row[column].text));
         cells.max().unwrap_or(0)
-    }
-
-    /// Writes one row, on as many lines as its wrapped cells need.
-    fn line(&self, row: &[Cell], layout: &ColumnRanges, view: View, out: &mut String) {
-        let texts: Vec<Vec<String>> = layout
-            .iter()
-            .map(|&(column, width)| match self.columns[column].narrowing {
-                Narrowing::Cut(_) => vec![cut(&row[column].text, width)],
-                Narrowing::None | Narrowing::Wrap(_) => wrap(&row[column].text, width),
-            })
-            .collect();
-        let height = texts.iter().map(Vec::len).max().unwrap_or(0);
-        for number in 0..height {
-            let mut line = OutputLine::new(view.paint);
-            for (at, &(column, width)) in layout.iter().enumerate() {
-                let text = texts[at].get(number).map_or("", String::as_str);
-                if at + 1 == layout.len() && length(text) > width {
-                    line.make_room(text, view.width, out);
-                }
-                line.cell(text, width, self.columns[column].align, row[column].style);
-            }
-            out.push_str(&line.text);
-            out.push('\n');
-        }
     }
 }
 
@@ -278,72 +272,13 @@ fn narrow(layout: &mut ColumnRanges, at: usize, shortest: usize, limit: usize) {
 /// Returns the width of a layout in characters.
 fn total(layout: &ColumnRanges) -> usize {
     let widths = layout.iter().map(|(_, width)| width).sum::<usize>();
-    widths + GAP.len() * layout.len().saturating_sub(1)
+    widths + GAP * layout.len().saturating_sub(1)
 }
 
-/// A line of output. Blanks are written only before a text, so that no line ends with blanks.
-struct OutputLine {
-    text: String,
-    /// The columns of the terminal up to which the line is written or owed.
-    owed: usize,
-    /// The columns of the terminal that are written.
-    written: usize,
-    paint: Paint,
-}
-
-impl OutputLine {
-    fn new(paint: Paint) -> Self {
-        Self {
-            text: String::new(),
-            owed: 0,
-            written: 0,
-            paint,
-        }
-    }
-
-    /// Moves a word that is too long for the last column to a line of its own, further left.
-    fn make_room(&mut self, word: &str, limit: Option<usize>, out: &mut String) {
-        let Some(limit) = limit.filter(|&limit| self.owed + length(word) > limit) else {
-            return;
-        };
-        let start = limit.saturating_sub(length(word));
-        if start < self.written {
-            out.push_str(&self.text);
-            out.push('\n');
-            *self = Self::new(self.paint);
-        }
-        self.owed = start;
-    }
-
-    fn cell(&mut self, text: &str, width: usize, align: Align, style: Style) {
-        let inked = text.trim_end();
-        let fill = width.saturating_sub(length(text));
-        let before = if align == Align::Right { fill } else { 0 };
-        if !inked.is_empty() {
-            let blanks = self.owed + before - self.written;
-            self.text.push_str(&" ".repeat(blanks));
-            self.text.push_str(&self.paint.apply(style, inked));
-            self.written = self.owed + before + length(inked);
-        }
-        self.owed += width.max(length(text)) + GAP.len();
-    }
-}
-
-/// Returns `text` cut to `width` columns of a terminal. Dots replace the missing part.
-fn cut(text: &str, width: usize) -> String {
-    const DOTS: &str = "...";
-    if length(text) <= width {
-        return text.to_owned();
-    }
-    let mut out = String::new();
-    for letter in text.chars() {
-        let wide = UnicodeWidthChar::width(letter).unwrap_or(0);
-        if length(&out) + wide + DOTS.len() > width {
-            break;
-        }
-        out.push(letter);
-    }
-    out + DOTS
+/// Returns cells of one style.
+fn styled(texts: impl IntoIterator<Item = String>, style: Style) -> Vec<Cell> {
+    let texts = texts.into_iter();
+    texts.map(|text| Cell { text, style }).collect()
 }
 
 /// Breaks `text` at blanks into lines of at most `width` characters. A longer word has a line of
@@ -382,6 +317,11 @@ pub(crate) fn indented(indent: usize, text: &str, style: Style, view: View) -> S
     let painted = lines.iter().map(|line| view.paint.apply(style, line));
     let margin = " ".repeat(indent);
     painted.map(|line| format!("{margin}{line}\n")).collect()
+}
+
+/// Returns the width of the longest word of `text`, in columns of a terminal.
+fn longest_word(text: &str) -> usize {
+    text.split_whitespace().map(length).max().unwrap_or(0)
 }
 
 /// Returns the width of `text` in columns of a terminal.

@@ -164,7 +164,7 @@ fn rows(text: &str) -> Result<Vec<Interval>, CountersError> {
         let count = match value {
             "<not counted>" | "<not supported>" => None,
             value => match value.parse::<f64>() {
-                Ok(count) if count >= 0.0 => Some(count),
+                Ok(count) if count.is_finite() && count >= 0.0 => Some(count),
                 _ => return Err(wrong(format!("{value:?} is no count"))),
             },
         };
@@ -268,6 +268,7 @@ mod tests {
         assert!(refused("0.1;100").starts_with("line 1: it has 1 fields"));
         assert!(refused("\nx,100,,cycles").starts_with("line 2: \"x\" is no time"));
         assert!(refused("0.1,-5,,cycles").starts_with("line 1: \"-5\" is no count"));
+        assert!(refused("0.1,inf,,cycles").starts_with("line 1: \"inf\" is no count"));
         let no_walks = refused("0.1,100,,L1-dcache-loads");
         assert!(no_walks.contains("dtlb-load-misses"), "{no_walks}");
         assert!(refused("").contains("loads and stores"));

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use broadleaf_metrics::{CellResult, Comparison};
-use broadleaf_policy::{Expression, ParseError, Policy, parse};
+use broadleaf_policy::{Expression, ParseError, Policy};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -61,13 +61,15 @@ pub fn add_notes(comparison: &mut Comparison, named: &[Named], file: &Path) {
 /// Returns an error with line and column for invalid TOML, an unknown key, an invalid expression,
 /// an invalid name, or a name of the catalogue.
 pub fn read(path: &Path) -> Result<Vec<Named>, Failure> {
-    let name = shown(path);
-    let text = in_file::read(path)?;
-    let file = InFile {
-        name: &name,
-        text: &text,
-    };
-    file.expressions()
+    parse(&shown(path), &in_file::read(path)?)
+}
+
+/// Reads the expressions of the text of the file `name`, in its order.
+///
+/// # Errors
+/// Those of [`read`] for a text.
+pub fn parse(name: &str, text: &str) -> Result<Vec<Named>, Failure> {
+    InFile { name, text }.expressions()
 }
 
 impl InFile<'_> {
@@ -100,7 +102,10 @@ impl InFile<'_> {
         {
             return Err(self.wrong(at, "a name is made of letters, digits, - and _"));
         }
-        if !matches!(parse(name), Err(ParseError::Unknown { .. })) {
+        if !matches!(
+            broadleaf_policy::parse(name),
+            Err(ParseError::Unknown { .. })
+        ) {
             return Err(self.wrong(
                 at,
                 &format!("{name:?} means a policy of the catalogue: choose another name"),

@@ -39,7 +39,7 @@ impl CodeInstruction {
         &self.bytes[..usize::from(self.length)]
     }
 
-    /// The address behind the instruction.
+    /// The address after the instruction.
     pub const fn end(&self) -> u64 {
         self.address.wrapping_add(self.length as u64)
     }

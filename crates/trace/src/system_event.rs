@@ -19,7 +19,7 @@ pub struct GuestLeaf {
     pub global: bool,
 }
 
-/// Translations that a processor was told to drop.
+/// Translations that a processor had to drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Invalidation {
     /// That of the page at this address, of any size.

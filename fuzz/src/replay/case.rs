@@ -33,24 +33,11 @@ pub(super) enum FuzzPolicy {
 impl FuzzPolicy {
     /// The policy of two bytes. The second byte is a number of pages.
     fn new(choice: u8, number: u8) -> Self {
-        let (choice, number) = (usize::from(choice), 1 + u64::from(number));
-        let numbered = [
-            PolicySpec::Pop(number),
-            PolicySpec::Dirty(number),
-            PolicySpec::Life(8 * number),
-            PolicySpec::Advice {
-                anonymous: number,
-                file: 2 * number,
-                file_dirty: number,
-            },
-        ];
-        let all = PolicySpec::ALL.into_iter().chain(numbered);
-        let all = all.map(Self::InOracle);
+        let all = in_oracle(number).into_iter().map(Self::InOracle);
         let frames = WITH_FRAMES.iter().copied().map(Self::WithFrames);
         let all: Vec<Self> = all.chain(frames).collect();
-        all[choice % all.len()]
+        all[usize::from(choice) % all.len()]
     }
-
     /// The name of the policy.
     pub(super) fn name(self) -> String {
         match self {
@@ -60,11 +47,72 @@ impl FuzzPolicy {
     }
 }
 
+/// All policies of the oracle. Some have a number of pages of their own, which a byte gives.
+fn in_oracle(number: u8) -> Vec<PolicySpec> {
+    let number = 1 + u64::from(number);
+    let numbered = [
+        PolicySpec::Pop(number),
+        PolicySpec::Dirty(number),
+        PolicySpec::Life(8 * number),
+        PolicySpec::Advice {
+            anonymous: number,
+            file: 2 * number,
+            file_dirty: number,
+        },
+    ];
+    PolicySpec::ALL.into_iter().chain(numbered).collect()
+}
+
+/// Several policies and machines of one replay.
+#[derive(Debug)]
+pub(super) struct TogetherCase {
+    /// Two to four policies.
+    pub(super) policies: Vec<PolicySpec>,
+    /// One or two machines.
+    pub(super) machines: Vec<OracleMachine>,
+    /// One to three threads.
+    pub(super) threads: usize,
+}
+
+impl TogetherCase {
+    /// The policies, machines and threads of three bytes. The first policy and the first machine
+    /// are those of the case, if the oracle knows the policy.
+    fn new([counts, others, machine]: [u8; 3], first: &ReplayCase, number: u8) -> Self {
+        let (counts, others) = (usize::from(counts), usize::from(others));
+        let mut left = in_oracle(number);
+        let mut policies = Vec::new();
+        if let FuzzPolicy::InOracle(policy) = first.policy {
+            policies.push(policy);
+        }
+        while policies.len() < 2 + counts % 3 {
+            // Two policies of one name would be one policy.
+            left.retain(|policy| !policies.contains(policy));
+            policies.push(left[(others + 7 * policies.len()) % left.len()]);
+        }
+        let mut all = OracleMachine::ALL.to_vec();
+        all.retain(|machine| *machine != first.machine);
+        let mut machines = vec![first.machine];
+        if counts / 3 % 2 == 1 {
+            machines.push(all[usize::from(machine) % all.len()]);
+        }
+        let threads = 1 + counts / 6 % 3;
+        Self {
+            policies,
+            machines,
+            threads,
+        }
+    }
+}
+
 /// An input of the target.
 #[derive(Debug)]
 pub(super) struct ReplayCase {
     pub(super) machine: OracleMachine,
     pub(super) policy: FuzzPolicy,
+    /// What the last bytes choose.
+    spare: [u8; 3],
+    /// The number of pages of some policies.
+    number: u8,
     /// True if memory runs short.
     is_short: bool,
     script: Script,
@@ -76,10 +124,13 @@ impl ReplayCase {
     /// Returns `None` if the input is too short.
     ///
     /// The first byte has the grain in bit 0, the machine in bits 1 to 6, and short memory in bit
-    /// 7.
+    /// 7. The last bytes, up to three if the length is no multiple of 4, choose the replay of
+    /// several policies ([`ReplayCase::together`]).
     pub(super) fn new(bytes: &[u8]) -> Option<Self> {
         let (&[ways, policy, number, mapped_spaces], steps) = bytes.split_first_chunk()?;
-        let (steps, _) = steps.as_chunks::<4>();
+        let (steps, rest) = steps.as_chunks::<4>();
+        let mut spare = [0; 3];
+        spare[..rest.len()].copy_from_slice(rest);
         let steps = &steps[..steps.len().min(MOST_STEPS)];
         let step = |&[action, low, high, _]: &[u8; 4]| ScriptStep {
             action: Action::ALL[usize::from(action) % Action::ALL.len()],
@@ -88,6 +139,8 @@ impl ReplayCase {
         Some(Self {
             machine: OracleMachine::ALL[usize::from(ways >> 1 & 0x3f) % OracleMachine::ALL.len()],
             policy: FuzzPolicy::new(policy, number),
+            spare,
+            number,
             is_short: ways & 0x80 != 0,
             script: Script {
                 grain: [Grain::Page, Grain::Line][usize::from(ways & 1)],
@@ -96,6 +149,11 @@ impl ReplayCase {
             },
             edits: steps.iter().map(|[.., edit]| *edit).collect(),
         })
+    }
+
+    /// The replay of several policies on several machines and threads.
+    pub(super) fn together(&self) -> TogetherCase {
+        TogetherCase::new(self.spare, self, self.number)
     }
 
     /// The memory in which the model and its filter are compared.
@@ -122,10 +180,11 @@ impl ReplayCase {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::fs;
     use std::path::Path;
 
-    use super::ReplayCase;
+    use super::{ReplayCase, TogetherCase};
 
     /// The longest name of the catalogue that a name begins with.
     fn family(name: &str) -> Option<&'static str> {
@@ -153,5 +212,44 @@ mod tests {
             named += 1;
         }
         assert!(named >= 5, "{named} seeds");
+    }
+
+    /// A seed `together-4-2-3` has four policies on two machines and three threads.
+    #[test]
+    fn seeds_of_several_policies_have_the_numbers_of_their_names() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/replay");
+        let mut named = 0;
+        for seed in fs::read_dir(folder).expect("the seeds") {
+            let seed = seed.expect("a seed");
+            let name = seed.file_name().into_string().expect("a name");
+            let Some(numbers) = name.strip_prefix("together-") else {
+                continue;
+            };
+            let bytes = fs::read(seed.path()).expect("a seed");
+            let TogetherCase {
+                policies,
+                machines,
+                threads,
+            } = ReplayCase::new(&bytes).expect("a case").together();
+            let found = format!("{}-{}-{threads}", policies.len(), machines.len());
+            assert_eq!(found, numbers);
+            named += 1;
+        }
+        assert!(named >= 3, "{named} seeds");
+    }
+
+    #[test]
+    fn policies_and_machines_of_one_replay_are_different() {
+        for spare in 0..=u16::MAX {
+            let [counts, others] = spare.to_le_bytes();
+            let bytes = [8, others, 63, 0, counts, others, counts];
+            let together = ReplayCase::new(&bytes).expect("a case").together();
+            let names: BTreeSet<String> =
+                together.policies.iter().map(ToString::to_string).collect();
+            assert_eq!(names.len(), together.policies.len(), "{together:?}");
+            assert!((2..=4).contains(&names.len()), "{together:?}");
+            let machines = &together.machines;
+            assert!(machines.len() == 1 || machines[0] != machines[1]);
+        }
     }
 }

@@ -24,20 +24,28 @@ impl FuzzCounts {
 
     /// The counts of the only policy and machine of a replay.
     pub(super) fn of_outcome(outcome: &Outcome) -> Self {
-        let [result] = &outcome.results[..] else {
-            panic!("one policy on one machine");
-        };
-        assert_eq!(result.walks.total(), result.l2_misses);
-        let counts = OracleCounts {
-            loads: outcome.trace.loads,
-            stores: outcome.trace.stores,
-            ..counts(result)
-        };
-        let refusals = result.refusals.iter();
-        Self::new(
-            counts,
-            refusals.map(|(reason, count)| (reason.clone(), *count)),
-        )
+        let mut all = Self::all_of_outcome(outcome);
+        assert_eq!(all.len(), 1, "one policy on one machine");
+        all.remove(0)
+    }
+
+    /// The counts of each policy on each machine of a replay: policy by policy, the machines
+    /// inside.
+    pub(super) fn all_of_outcome(outcome: &Outcome) -> Vec<Self> {
+        let results = outcome.results.iter();
+        results
+            .map(|result| {
+                assert_eq!(result.walks.total(), result.l2_misses);
+                let counts = OracleCounts {
+                    loads: outcome.trace.loads,
+                    stores: outcome.trace.stores,
+                    ..counts(result)
+                };
+                let refusals = result.refusals.iter();
+                let refusals = refusals.map(|(reason, count)| (reason.clone(), *count));
+                Self::new(counts, refusals)
+            })
+            .collect()
     }
 
     fn new(counts: OracleCounts, refusals: impl Iterator<Item = (String, u64)>) -> Self {

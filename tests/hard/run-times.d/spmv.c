@@ -1,4 +1,5 @@
-// Products of a sparse matrix in rows with a vector: random places of the vector, the rest in order.
+// Products of a sparse matrix in rows with a vector: random places of the vector, the rest in
+// order.
 #include <stdio.h>
 #include <stdlib.h>
 

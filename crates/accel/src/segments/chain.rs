@@ -1,4 +1,4 @@
-//! The chain of segments: each begins with the TLBs that the segment before it leaves behind.
+//! The chain of segments: each begins with the TLBs that the segment before it leaves.
 
 use super::segment::{GuessedSegment, Repaired, ReplaySegment, SegmentTurn};
 use crate::teams::Prepared;

@@ -1,11 +1,13 @@
 //! Runs the commands of each document as a test of its own, follows the documents' links, and
 //! checks their form.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use broadleaf_documents::links::{dead_links, faults_of_book};
 use broadleaf_documents::style::{has_next_step, repeated_terms, wide_comments, wide_lines};
+use broadleaf_documents::words::{LIMITED_WORDS, count_words, prose};
 use broadleaf_documents::{documents, files, pages, root, run};
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -17,6 +19,7 @@ fn main() {
     trials.push(Trial::test("book", the_book_is_whole));
     trials.push(Trial::test("widths", lines_are_narrow));
     trials.push(Trial::test("comments", comments_are_narrow));
+    trials.push(Trial::test("words", words_are_plain));
     trials.push(Trial::test("glossary", terms_have_one_meaning));
     trials.push(Trial::test("next_steps", pages_end_with_a_next_step));
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
@@ -69,14 +72,42 @@ fn lines_are_narrow() -> Result<(), Failed> {
 }
 
 fn comments_are_narrow() -> Result<(), Failed> {
-    let sources = files(&root().join("crates"), "rs");
-    assert!(sources.len() > 500, "{} sources are too few", sources.len());
-    let wide = sources.into_iter().flat_map(|source| {
-        let text = fs::read_to_string(&source).expect("a source is readable");
-        let lines = wide_comments(&text).into_iter();
-        lines.map(move |line| format!("{}:{line}: more than 100 columns", source.display()))
+    let mut wide = Vec::new();
+    for (ending, least) in [("rs", 500), ("c", 50), ("h", 3), ("py", 30)] {
+        let mut sources = files(&root(), ending);
+        // The golden files hold what the command prints, and the program that they come from.
+        sources.retain(|source| !source.starts_with(root().join("tests/golden")));
+        let count = sources.len();
+        assert!(count > least, "{count} sources of {ending} are too few");
+        for source in sources {
+            let text = fs::read_to_string(&source).expect("a source is readable");
+            let lines = wide_comments(&text, ending).into_iter();
+            let source = source.display();
+            wide.extend(lines.map(|line| format!("{source}:{line}: more than 100 columns")));
+        }
+    }
+    none_of(wide)
+}
+
+/// Words of `LIMITED_WORDS` are rare in the comments and texts of Rust, and in documents.
+fn words_are_plain() -> Result<(), Failed> {
+    let mut counts = BTreeMap::new();
+    // The file with the limits has all words.
+    let words = root().join("crates/documents/src/words.rs");
+    for source in files(&root(), "rs").iter().filter(|file| **file != words) {
+        count_words(&prose(&fs::read_to_string(source)?), &mut counts);
+    }
+    for document in documents(&root()) {
+        count_words(&fs::read_to_string(document)?, &mut counts);
+    }
+    assert!(counts["memory"] > 1000, "few words were read");
+    let too_many = LIMITED_WORDS.iter().filter_map(|limited| {
+        let found = limited.words.iter().filter_map(|word| counts.get(*word));
+        let found: usize = found.sum();
+        let words = limited.words.join(", ");
+        (found > limited.most).then(|| format!("{words}: {found} times, at most {}", limited.most))
     });
-    none_of(wide.collect())
+    none_of(too_many.collect())
 }
 
 fn terms_have_one_meaning() -> Result<(), Failed> {

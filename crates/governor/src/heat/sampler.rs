@@ -142,7 +142,7 @@ impl<N: FnMut(ProcessId, &str)> Sampling<N> {
             let (meter, only) = (&self.meter, Some(self.source));
             let cpu = linux.own_cpu();
             let heat = meter.measure(&mut linux, process, &pages, self.window, only);
-            // A process that has ended leaves no descriptor behind.
+            // A process that has ended leaves no open descriptor.
             let is_gone = linux.vitals(process) == Err(KernelError::Gone);
             match heat {
                 _ if is_gone => {

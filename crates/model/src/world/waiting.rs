@@ -2,7 +2,7 @@
 //!
 //! Machines whose TLBs keep the last pages need not make every lookup. They form classes by the
 //! number of pages that they keep. The filter of a class passes over the lookups once for all its
-//! machines, behind the filters of the classes that keep fewer pages.
+//! machines, after the filters of the classes that keep fewer pages.
 
 use super::World;
 use crate::mapped::{MappedMemory, PageLookup};

@@ -23,7 +23,7 @@ pub(crate) const SETS: StructureParameter =
 pub(crate) const WAYS: StructureParameter =
     StructureParameter::number("ways", (1, 64), 4, "the slots of a bucket of the cache");
 
-/// The address bits of the tags, and of the data behind them.
+/// The address bits of the tags, and of the data after them.
 const REGION: u64 = 1 << 56;
 const DATA: u64 = 1 << 55;
 

@@ -104,7 +104,7 @@ impl<K: Ord + Copy> Lists<K> {
         self.0.entry(key).or_default().push(member);
     }
 
-    /// Adds a member behind the first one.
+    /// Adds a member after the first one.
     pub(super) fn push_second(&mut self, key: K, member: Member) {
         let list = self.0.entry(key).or_default();
         list.insert(list.len().saturating_sub(1), member);

@@ -26,7 +26,7 @@ const NAND: f64 = 0.561;
 /// The thresholds of NOR gates of one to four inputs. Larger gates have the last one.
 const NOR: [f64; 4] = [0.503, 0.452, 0.417, 0.390];
 
-/// An address bit behind two inverters, which give its edge a ramp. Time begins here.
+/// An address bit after two inverters, which give its edge a ramp. Time begins here.
 pub(super) fn address() -> Signal {
     let load =
         drain(DRIVER_P, Channel::P) + drain(DRIVER_N, Channel::N) + gate(DRIVER_P + DRIVER_N, 0.0);

@@ -52,7 +52,7 @@ impl Emulated {
     /// Returns the command that runs the program with the plugin of this path.
     pub(crate) fn command(&self, plugin: &Path, rings: &Path, options: &Options) -> Command {
         let mut command = Command::new(&self.qemu);
-        // The plugin finds the program's name behind this option: keep it first.
+        // The plugin finds the program's name after this option: keep it first.
         command.arg("-0").arg(&self.guest.name);
         command.args(["-cpu", "max"]);
         match env::var_os(PRELOAD) {

@@ -107,7 +107,7 @@ fn interpreter(start: &[u8]) -> Option<PathBuf> {
     interpreter_line(start).map(|(interpreter, _)| interpreter)
 }
 
-/// Returns the interpreter that a script's first line names, and the argument behind it.
+/// Returns the interpreter that a script's first line names, and the argument after it.
 pub(crate) fn interpreter_line(start: &[u8]) -> Option<(PathBuf, Option<OsString>)> {
     let line = start.strip_prefix(b"#!")?.split(|&b| b == b'\n').next()?;
     let line = line.trim_ascii();

@@ -78,7 +78,7 @@ fn loader_begins_with_a_file() -> Option<(u64, bool)> {
 }
 
 /// Returns true if the loader itself asks for other mappings than natively. The emulated processor
-/// and kernel tell it of other features, for which it reserves other memory.
+/// and kernel have other features, for which it reserves other memory.
 fn loader_differs(recording: &TestRecording) -> bool {
     let Some((end, is_file)) = loader_begins_with_a_file() else {
         return false;

@@ -1,6 +1,7 @@
 //! Alignment, wrapping, cutting and splitting.
 
 use super::*;
+use crate::Paint;
 
 fn sample() -> Grid {
     let mut grid = Grid::new()
@@ -128,4 +129,54 @@ fn a_wrapped_column_keeps_the_grid_in_one_block() {
     assert!(text.lines().all(|line| length(line) <= 60), "{text}");
     assert!(text.contains("  cycles per   Lookups"), "{text}");
     assert!(text.contains("  instruction  "), "{text}");
+}
+
+#[test]
+fn wide_words_are_wrapped_whole() {
+    let words = [
+        "日本語の",
+        "大きな",
+        "ページは",
+        "速い",
+        "プログラムを",
+        "速くする",
+    ];
+    let mut grid = Grid::new()
+        .column("name", Align::Left)
+        .column("", Align::Left);
+    grid.row(["頁".to_owned(), words.join(" ")]);
+    for width in [26, 30, 40] {
+        for paint in [Paint::Plain, Paint::Colour] {
+            let text = grid.render(View {
+                width: Some(width),
+                paint,
+            });
+            let plain = text.replace("\x1b[1m", "").replace("\x1b[2m", "");
+            let plain = plain.replace("\x1b[0m", "");
+            assert!(plain.lines().all(|line| length(line) <= width), "{text}");
+            assert!(plain.lines().count() > 3, "{text}");
+            let found: Vec<&str> = plain.split_whitespace().skip(3).collect();
+            assert_eq!(found[1..], words, "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_word_that_is_too_long_follows_the_row_where_there_is_room() {
+    let mut grid = Grid::new().column("", Align::Left).column("", Align::Left);
+    grid.row(["a fact of the file", "short"]);
+    grid.row(["file", "see 0123456789012345678901234 and more"]);
+    grid.row(["f", "0123456789012345678901234"]);
+    let text = grid.render(View {
+        width: Some(30),
+        ..View::default()
+    });
+    let lines = [
+        "a fact of the file  short",
+        "file                see",
+        "     0123456789012345678901234",
+        "                    and more",
+        "f    0123456789012345678901234",
+    ];
+    assert_eq!(text.lines().collect::<Vec<_>>(), lines, "{text}");
 }

@@ -32,6 +32,7 @@ pub use entry::{Facts, ReducedFacts, ResultFacts};
 pub(crate) use folder::FoundEntry;
 pub use folder::{CacheEntry, TraceCache};
 pub(crate) use pass::CachedPass;
+pub use results::read_whole;
 pub(crate) use results::{ResultRequest, build};
 
 /// The maximum size of the cache without another wish.

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use broadleaf_metrics::{CacheResult, CellResult, TraceSummary};
 use broadleaf_model::{Outcome, Plan};
+use broadleaf_trace::reduced::{ReducedPartReader, ReducedReader};
 use serde::{Deserialize, Serialize};
 
 use super::entry::{self, EntryTail, Facts, ResultFacts};
@@ -193,6 +194,27 @@ fn read(body: &[u8]) -> io::Result<Stored> {
         result.caches.clone_from(caches);
     }
     Ok(stored)
+}
+
+/// Reads a whole entry, its body included, and checks it.
+///
+/// # Errors
+/// If the file cannot be read, or differs from what was written.
+pub fn read_whole(file: &File) -> io::Result<Facts> {
+    let tail = entry::tail(file)?;
+    let body = entry::body(file, &tail)?;
+    match &tail.facts {
+        Facts::Results(_) => drop(read(&body)?),
+        Facts::Reduced(_) => {
+            let mut reader = ReducedReader::new(body.as_slice()).map_err(io::Error::other)?;
+            let mut pieces = ReducedPartReader::new();
+            while let Some(part) = reader.next_part().map_err(io::Error::other)? {
+                pieces.begin(part);
+                while pieces.next_item().map_err(io::Error::other)?.is_some() {}
+            }
+        }
+    }
+    Ok(tail.facts)
 }
 
 /// Opens, checks and reads results whose facts `serves` accepts.

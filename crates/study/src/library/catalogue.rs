@@ -90,13 +90,18 @@ impl TraceCatalogue {
         let shown = address.shown();
         let bytes = web.read(address, MOST_BYTES)?;
         let text = in_file::utf8(&shown, bytes)?;
+        Self::parse(shown, &text)
+    }
+
+    /// Reads the text of the list `shown`.
+    ///
+    /// # Errors
+    /// The text is no catalogue.
+    pub(super) fn parse(shown: String, text: &str) -> Result<Self, Failure> {
         let traces = match text.trim_start().starts_with('<') {
-            true => index::traces_of(&text)
+            true => index::traces_of(text)
                 .map_err(|reason| Failure::Wrong(format!("{shown}: {reason}")))?,
-            false => of_toml(&InFile {
-                name: &shown,
-                text: &text,
-            })?,
+            false => of_toml(&InFile { name: &shown, text })?,
         };
         let mut files = BTreeSet::new();
         if let Some(trace) = traces

@@ -47,6 +47,15 @@ pub enum Fetched {
     Paths(Vec<PathBuf>),
 }
 
+/// The table of the traces that a catalogue's text lists. Messages call the catalogue `shown`.
+///
+/// # Errors
+/// [`Failure::Wrong`] if the text is no catalogue; the message names the place.
+pub fn list_of(shown: &str, text: &str, view: View) -> Result<String, Failure> {
+    let catalogue = TraceCatalogue::parse(shown.to_owned(), text)?;
+    Ok(catalogue.table(view))
+}
+
 /// Lists a catalogue, or fetches traces of it. A trace that is there already, whole, is not fetched
 /// again, and one that was fetched in part goes on.
 ///

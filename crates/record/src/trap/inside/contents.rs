@@ -13,7 +13,7 @@ use super::space::{Contents, READ_WRITE, Space};
 
 impl Space {
     /// Copies a private file into the memory file, before the program writes to its mapping or
-    /// moves it. What lies behind the file's end stays zero. Pages are closed.
+    /// moves it. Memory after the file's end stays zero. Pages are closed.
     ///
     /// # Errors
     /// The kernel's error number.
@@ -198,7 +198,7 @@ impl Space {
     }
 }
 
-/// Reads a file into a mapping of the memory file. What lies behind the file's end stays zero.
+/// Reads a file into a mapping of the memory file. Memory after the file's end stays zero.
 ///
 /// # Errors
 /// The kernel's error number.

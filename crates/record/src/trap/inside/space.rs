@@ -1,4 +1,5 @@
-//! The program's address space: its mappings, the memory file behind them, and its doors.
+//! The program's address space: its mappings, the memory file that holds their pages, and its
+//! doors.
 
 use std::ops::Range;
 
@@ -26,7 +27,7 @@ pub(super) struct Space {
     pub(super) memory: i32,
     /// The parts of the memory file that are mapped no more, and that forked processes may have.
     pub(super) lent: Vec<Range<u64>>,
-    /// The first place in the memory file that was never used, behind those of all addresses.
+    /// The first place in the memory file that was never used, after those of all addresses.
     pub(super) unused: u64,
 }
 

@@ -186,7 +186,8 @@ int main(int count, char** arguments)
    printf(" %zd", write(ends[0], large + LARGE - 4096, 1));
    mprotect(large + LARGE / 2, LARGE / 2, PROT_READ | PROT_WRITE);
    large[LARGE - 4096] = 'm';
-   printf(" %zd %c%c%c", pread(file, two, 1, LARGE - 4096), two[0], large[LARGE - 4096], large[5000]);
+   printf(" %zd", pread(file, two, 1, LARGE - 4096));
+   printf(" %c%c%c", two[0], large[LARGE - 4096], large[5000]);
    large = mremap(large, LARGE / 4, LARGE, MREMAP_MAYMOVE);
    printf("%c%d\n", large[5000], large[LARGE - 1]);
    /* A program that cannot be executed. */

@@ -1,5 +1,6 @@
-/* Signals that arrive at any instruction of a program that misses all the time: no register, flag or
-   vector may change, and no signal may be lost. The program prints the same however many arrive. */
+/* Signals that arrive at any instruction of a program that misses all the time: no register, flag
+   or vector may change, and no signal may be lost. The program prints the same however many
+   arrive. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

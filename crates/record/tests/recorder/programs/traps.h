@@ -37,7 +37,8 @@ static unsigned long random_number(void)
 
 int run(void);
 
-/* The stack of the kernel begins somewhere in a page, as the environment has it. This one does not. */
+/* The stack of the kernel begins somewhere in a page, as the environment has it. This one does
+   not. */
 static char own_stack[1 << 18] __attribute__((aligned(4096)));
 
 static void run_on_own_stack(void)

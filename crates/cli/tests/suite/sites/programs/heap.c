@@ -1,6 +1,6 @@
 /* Two tables of 24 MiB. The argument names the one that is used at random; the other is filled
-   once. `malloc`, `mmap` and `bss` select how both are made. With `reused`, the tables have the same
-   place, and the other one has it first. */
+   once. `malloc`, `mmap` and `bss` select how both are made. With `reused`, the tables have the
+   same place, and the other one has it first. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

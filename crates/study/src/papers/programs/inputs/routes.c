@@ -1,4 +1,5 @@
-// Shortest routes over a map of hills, by A* with a binary heap. Each route joins two random places.
+// Shortest routes over a map of hills, by A* with a binary heap. Each route joins two random
+// places.
 // Arguments: the side of the map, the routes.
 #include <limits.h>
 #include <stdio.h>
