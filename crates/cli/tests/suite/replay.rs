@@ -104,7 +104,7 @@ impl Kernel for Still {
 }
 
 /// The journal of ten ticks under a policy.
-fn recorded(policy: &str, dry: bool) -> Vec<u8> {
+pub(crate) fn recorded(policy: &str, dry: bool) -> Vec<u8> {
     recorded_as(policy, policy, dry)
 }
 

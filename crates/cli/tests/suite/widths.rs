@@ -1,20 +1,59 @@
 //! Lines of results fit the width that COLUMNS asks for, and progress is shown on a terminal.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+
+use broadleaf_study::catalogues::explained_names;
+use unicode_width::UnicodeWidthStr;
 
 use crate::support::{binary, broadleaf, file, folder, golden, succeeded};
 
 /// The longest line that a reader asked for.
 const WIDTH: usize = 80;
 
-/// Returns the result of a command in a folder, with an output of [`WIDTH`] columns.
-fn narrow(folder: &Path, arguments: &[&str]) -> String {
+/// A width at which nothing is wrapped.
+const WIDE: usize = 10_000;
+
+/// Returns the result of a command in a folder, with an output of `width` columns.
+fn printed(folder: &Path, arguments: &[&str], width: usize) -> String {
     let output = broadleaf(arguments)
         .current_dir(folder)
-        .env("COLUMNS", WIDTH.to_string())
+        .env("COLUMNS", width.to_string())
         .output();
     succeeded(&output.expect("the command was built for this test"))
+}
+
+/// Asserts that a command prints the same words in any width: none is broken. Dots replace the end
+/// of a cut text.
+fn words_are_whole(folder: &Path, arguments: &[&str]) {
+    let wide = printed(folder, arguments, WIDE);
+    let known: BTreeSet<&str> = wide.split_whitespace().collect();
+    let narrow = printed(folder, arguments, WIDTH);
+    for word in narrow.split_whitespace() {
+        let is_rule = word.chars().all(|letter| letter == '-');
+        let is_whole = is_rule || word.ends_with("...") || known.contains(word);
+        assert!(is_whole, "{arguments:?}: {word} in\n{narrow}");
+    }
+}
+
+/// Asserts that the lines of a command's output have at most [`WIDTH`] columns of a terminal. A
+/// path is one word, and is never broken.
+fn fits(arguments: &[&str], text: &str) {
+    assert!(!text.is_empty(), "{arguments:?}");
+    for line in text.lines() {
+        let is_one_word = !line.trim().contains(' ');
+        let width = line.width();
+        assert!(
+            width <= WIDTH || is_one_word,
+            "{arguments:?}: {width}: {line}"
+        );
+    }
+}
+
+/// Asserts that a command in a folder prints lines of at most [`WIDTH`] columns.
+fn is_narrow(folder: &Path, arguments: &[&str]) {
+    fits(arguments, &printed(folder, arguments, WIDTH));
 }
 
 #[test]
@@ -44,20 +83,63 @@ fn lines_fit_eighty_columns() {
             &["compare", trace, "--memory", "80%", "--policy", "4k,greedy"],
             &["advise", trace],
             &["info", trace],
-            &["report", &own],
         ] {
-            let text = narrow(folder, arguments);
-            for line in text.lines() {
-                // A path is one word, and is never broken.
-                let is_one_word = !line.trim().contains(' ');
-                let width = line.chars().count();
-                assert!(
-                    width <= WIDTH || is_one_word,
-                    "{arguments:?}: {width}: {line}"
-                );
-            }
+            is_narrow(folder, arguments);
         }
+        words_are_whole(folder, &["info", trace]);
+        is_narrow(folder, &["report", &own]);
     }
+}
+
+#[test]
+fn lines_about_live_processes_fit_eighty_columns() {
+    let folder = folder("widths-live");
+    let own = std::fs::read_to_string("/proc/self/comm").expect("the process has a name");
+    let rules = format!(
+        "[[rule]]\ncommand = \"{}\"\npolicy = \"pop-461\"\n",
+        own.trim_end()
+    );
+    file(&folder, "rules.toml", rules.as_bytes());
+    is_narrow(&folder, &["service", "rules.toml", "--once"]);
+    is_narrow(&folder, &["run", "--baseline", "1", "--", "true"]);
+    for (name, dry) in [("run.journal", false), ("dry.journal", true)] {
+        file(&folder, name, &crate::replay::recorded("pop-256", dry));
+        is_narrow(&folder, &["replay", name, "--policy", "4k,pop-480"]);
+    }
+}
+
+/// Wide characters take two columns.
+#[test]
+fn lines_with_wide_characters_fit_eighty_columns() {
+    let folder = folder("widths-wide");
+    let name = "大きなページの比較.lackey";
+    file(&folder, name, crate::support::lackey(700).as_bytes());
+    for arguments in [
+        &["compare", name][..],
+        &["compare", name, "--machine", "skylake,zen4,neoverse-n1"],
+        &["advise", name],
+        &["info", name],
+    ] {
+        is_narrow(&folder, arguments);
+    }
+    words_are_whole(&folder, &["info", name]);
+}
+
+#[test]
+fn lists_and_explanations_fit_eighty_columns() {
+    let folder = folder("widths-lists");
+    is_narrow(&folder, &["list"]);
+    for arguments in [&["list"][..], &["explain", "linux"], &["explain", "zen4"]] {
+        words_are_whole(&folder, arguments);
+    }
+    is_narrow(&folder, &["list", "tlbs", "--area"]);
+    for name in explained_names() {
+        is_narrow(&folder, &["explain", name]);
+    }
+    let expression = "promote if populated >= 50% and age < 1e6 and writable";
+    is_narrow(&folder, &["explain", expression]);
+    file(&folder, "sizes.toml", b"traces = [\"gzip.bl\"]\n");
+    is_narrow(&folder, &["explain", "sizes.toml"]);
 }
 
 /// The comparison takes a second or more, since each access is a visit of its own.

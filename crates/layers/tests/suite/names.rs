@@ -28,7 +28,11 @@ fn defined(line: &str) -> Option<&str> {
 fn few_files_define_a_type_of_one_name() {
     let mut files: BTreeMap<String, BTreeSet<PathBuf>> = BTreeMap::new();
     for package in packages().values() {
-        for path in sources(&package.folder.join("src")) {
+        // Tests and benchmarks have names as well. A fuzz target lies in a folder of its own.
+        let folders = ["src", "tests", "benches", "fuzz_targets"];
+        let folders = folders.map(|name| package.folder.join(name)).into_iter();
+        let folders = folders.filter(|folder| folder.is_dir());
+        for path in folders.flat_map(|folder| sources(&folder)) {
             let source = std::fs::read_to_string(&path).expect("a source file is readable");
             for name in source.lines().filter_map(defined) {
                 let short = path.strip_prefix(root()).unwrap_or(&path).to_path_buf();
@@ -37,6 +41,9 @@ fn few_files_define_a_type_of_one_name() {
         }
     }
     assert!(files.len() > 1000, "{} types are too few", files.len());
+    for name in ["FakeFrames", "FuzzRecodedTrace"] {
+        assert!(files.contains_key(name), "{name} is a type of tests");
+    }
     files.retain(|_, files| files.len() > MOST_FILES);
     assert!(files.is_empty(), "rename all but two of each: {files:#?}");
 }

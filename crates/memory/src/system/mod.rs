@@ -52,6 +52,7 @@ pub use appraise::Appraisal;
 pub use ask::Foreseen;
 pub use counters::SystemCounters;
 pub use decisions::{Decided, PieceDecision, ResidentPage};
+pub use recent_chunks::RecentChunks;
 pub use sample::{Sample, Totals as SystemTotals};
 pub use schedule::{Resized, Schedule, Span};
 pub use spec::{Costs, Files, Spec};

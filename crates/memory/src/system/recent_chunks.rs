@@ -1,4 +1,4 @@
-//! Chunks of page-table entries that were looked up lately.
+//! Chunks of a table of pages that were looked up lately.
 
 use broadleaf_units::SpaceId;
 
@@ -20,22 +20,33 @@ const NOTHING: RecentChunk = RecentChunk {
 };
 
 /// The indices of chunks that were looked up lately: one for each remainder of the chunk's number.
+/// A table of pages by chunk asks here before it searches.
 #[derive(Clone, Debug)]
-pub(super) struct RecentChunks(Vec<RecentChunk>);
+pub struct RecentChunks(Vec<RecentChunk>);
+
+impl Default for RecentChunks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl RecentChunks {
-    pub(super) fn new() -> Self {
+    /// No chunk was looked up.
+    pub fn new() -> Self {
         Self(vec![NOTHING; CHUNKS])
     }
 
+    /// The index of a chunk by its number in an address space. `None` if the chunk was not looked
+    /// up lately.
     #[inline]
-    pub(super) fn find(&self, space: SpaceId, number: u64) -> Option<usize> {
+    pub fn find(&self, space: SpaceId, number: u64) -> Option<usize> {
         let recent = &self.0[number as usize % CHUNKS];
         (recent.number == number && recent.space == space).then_some(recent.chunk as usize)
     }
 
+    /// Notes the index of a chunk that was looked up. The number is below `u64::MAX`.
     #[inline]
-    pub(super) fn keep(&mut self, space: SpaceId, number: u64, chunk: usize) {
+    pub fn keep(&mut self, space: SpaceId, number: u64, chunk: usize) {
         self.0[number as usize % CHUNKS] = RecentChunk {
             space,
             number,
@@ -44,7 +55,7 @@ impl RecentChunks {
     }
 
     /// Forgets all chunks: some are gone.
-    pub(super) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.0.fill(NOTHING);
     }
 }

@@ -57,7 +57,7 @@ fn policies() -> Vec<(String, AssignmentRule)> {
 
 /// A step of a program.
 #[derive(Clone, Debug)]
-enum Step {
+enum SlowStep {
     /// Maps the rest of a block, of which a part was mapped at first.
     Grow(u64),
     /// References to pages: the first, and how many, upwards or downwards.
@@ -68,14 +68,14 @@ enum Step {
     Round,
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<SlowStep>> {
     let page = 0..BLOCKS * BLOCK;
     let step = prop_oneof![
-        1 => (0..BLOCKS).prop_map(Step::Grow),
+        1 => (0..BLOCKS).prop_map(SlowStep::Grow),
         8 => (page.clone(), 1_u64..12, any::<bool>())
-            .prop_map(|(first, count, up)| Step::Refer(first, count, up)),
-        2 => (page, 1_u64..20).prop_map(|(first, count)| Step::Discard(first, count)),
-        2 => Just(Step::Round),
+            .prop_map(|(first, count, up)| SlowStep::Refer(first, count, up)),
+        2 => (page, 1_u64..20).prop_map(|(first, count)| SlowStep::Discard(first, count)),
+        2 => Just(SlowStep::Round),
     ];
     prop::collection::vec(step, 1..40)
 }
@@ -100,7 +100,7 @@ fn compare(
     name: &str,
     rule: AssignmentRule,
     mapped: &[u64],
-    steps: &[Step],
+    steps: &[SlowStep],
 ) -> Result<AssignedCounts, TestCaseError> {
     let policy = policy(name);
     let spec = Spec {
@@ -118,7 +118,7 @@ fn compare(
     let mut time = 0;
     for step in steps {
         match step {
-            Step::Grow(block) => {
+            SlowStep::Grow(block) => {
                 let from = &mut grown[*block as usize];
                 let pages = block * BLOCK + *from..(block + 1) * BLOCK;
                 *from = BLOCK;
@@ -127,7 +127,7 @@ fn compare(
                     slow.map(pages);
                 }
             }
-            Step::Refer(first, count, up) => {
+            SlowStep::Refer(first, count, up) => {
                 let pages = *first..(first + count).min(BLOCKS * BLOCK);
                 let mut pages: Vec<u64> = pages.collect();
                 if !up {
@@ -141,12 +141,12 @@ fn compare(
                     }
                 }
             }
-            Step::Discard(first, count) => {
+            SlowStep::Discard(first, count) => {
                 let pages = *first..(first + count).min(BLOCKS * BLOCK);
                 world.discard(SPACE, pages.clone());
                 slow.discard(pages);
             }
-            Step::Round => {
+            SlowStep::Round => {
                 time += PERIOD;
                 world.pass(time);
                 prop_assert_eq!(slow.round(&frames_of(&world)), Ok(()), "{}", name);
@@ -205,14 +205,14 @@ proptest! {
 fn each_mechanism_is_compared() {
     let mapped = [8, BLOCK, BLOCK, BLOCK, BLOCK];
     let steps = [
-        Step::Refer(0, 8, false),
-        Step::Grow(0),
-        Step::Refer(8, 11, false),
-        Step::Refer(16, 16, true),
-        Step::Round,
-        Step::Refer(17, 1, true),
-        Step::Round,
-        Step::Discard(20, 2),
+        SlowStep::Refer(0, 8, false),
+        SlowStep::Grow(0),
+        SlowStep::Refer(8, 11, false),
+        SlowStep::Refer(16, 16, true),
+        SlowStep::Round,
+        SlowStep::Refer(17, 1, true),
+        SlowStep::Round,
+        SlowStep::Discard(20, 2),
     ];
     let counts = policies().into_iter().map(|(name, rule)| {
         let counts = compare(&name, rule, &mapped, &steps);

@@ -13,9 +13,9 @@ use broadleaf_units::{FileId, PageNumber, PageSize, Rights, SpaceId};
 use std::ops::Range;
 
 /// Draws numbers.
-struct Random(u64);
+struct RandomChoices(u64);
 
-impl Random {
+impl RandomChoices {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -36,7 +36,7 @@ impl Random {
 const BROKEN_AT: &[Point] = &[Point::StoreToCleanSuperpage, Point::Short, Point::Freed];
 
 /// Mechanisms that an experiment turned off: mostly none.
-fn any_switches(random: &mut Random) -> Without {
+fn any_switches(random: &mut RandomChoices) -> Without {
     let mut off = || random.chance(10);
     Without {
         least_recent_victim: off(),
@@ -53,7 +53,7 @@ fn any_switches(random: &mut Random) -> Without {
 
 /// A policy that promotes from a part of a piece on, and does anything that a host can be asked
 /// for.
-fn any_policy(random: &mut Random) -> Scripted {
+fn any_policy(random: &mut RandomChoices) -> Scripted {
     let orders = [
         PromotionOrder::ByAddress,
         PromotionOrder::ByRank,
@@ -115,12 +115,12 @@ fn any_policy(random: &mut Random) -> Scripted {
 /// The pages in which everything happens.
 const PAGES: u64 = 96;
 
-fn range(random: &mut Random) -> Range<u64> {
+fn range(random: &mut RandomChoices) -> Range<u64> {
     let start = random.below(PAGES);
     start..start + 1 + random.below(PAGES - start)
 }
 
-fn mapping(random: &mut Random, spaces: &mut AddressSpaces, space: SpaceId) -> Mapping {
+fn mapping(random: &mut RandomChoices, spaces: &mut AddressSpaces, space: SpaceId) -> Mapping {
     let pages = pages(range(random));
     let backing = match random.below(5) {
         0 => Backing::File {
@@ -168,7 +168,7 @@ fn list_inherited(spaces: &mut AddressSpaces, parent: SpaceId, child: SpaceId) -
 }
 
 /// A small memory, with a few page sizes.
-fn any_spec(random: &mut Random, seed: u64) -> Spec {
+fn any_spec(random: &mut RandomChoices, seed: u64) -> Spec {
     let frames = 24 + random.below(200);
     let orders: &[u8] =
         [&[0, 1, 2, 3][..], &[0, 3], &[0, 2, 4], &[0, 1, 5]][random.below(4) as usize];
@@ -194,7 +194,7 @@ fn any_spec(random: &mut Random, seed: u64) -> Spec {
 
 /// One run of `operations` operations.
 fn run(seed: u64, operations: u64) {
-    let mut random = Random(seed);
+    let mut random = RandomChoices(seed);
     let policy = any_policy(&mut random);
     let spec = any_spec(&mut random, seed);
     let mut world = TestMemory::new(&policy, &spec);

@@ -1,6 +1,6 @@
 //! Base pages by number, in the order in which they were first referenced.
 
-use broadleaf_memory::system::Place;
+use broadleaf_memory::system::{Place, RecentChunks};
 use broadleaf_units::SpaceId;
 use std::collections::BTreeMap;
 
@@ -8,38 +8,23 @@ use std::collections::BTreeMap;
 const CHUNK: u64 = 512;
 /// No page.
 const NONE: u32 = u32::MAX;
-/// The number of recently used chunks that are remembered.
-const RECENT: usize = 1024;
-
-/// A recently used chunk.
-#[derive(Clone, Copy, Debug)]
-struct RecentChunk {
-    space: SpaceId,
-    number: u64,
-    chunk: u32,
-}
 
 /// The numbers of referenced base pages.
 #[derive(Clone, Debug)]
 pub(crate) struct Numbers {
     chunks: Vec<[u32; CHUNK as usize]>,
     index: BTreeMap<(SpaceId, u64), u32>,
-    recent: Vec<RecentChunk>,
+    recent: RecentChunks,
     places: Vec<Place>,
 }
 
 impl Numbers {
     /// No numbered pages.
     pub(crate) fn new() -> Self {
-        let nothing = RecentChunk {
-            space: SpaceId(0),
-            number: u64::MAX,
-            chunk: NONE,
-        };
         Self {
             chunks: Vec::new(),
             index: BTreeMap::new(),
-            recent: vec![nothing; RECENT],
+            recent: RecentChunks::new(),
             places: Vec::new(),
         }
     }
@@ -89,21 +74,17 @@ impl Numbers {
 
     #[inline]
     fn chunk(&mut self, space: SpaceId, number: u64) -> u32 {
-        let slot = (number ^ u64::from(space.0) << 5) as usize % RECENT;
-        let recent = self.recent[slot];
-        if recent.space == space && recent.number == number {
-            return recent.chunk;
+        // Equal addresses of several spaces take different places among the recent chunks.
+        let mixed = number ^ u64::from(space.0) << 5;
+        if let Some(chunk) = self.recent.find(space, mixed) {
+            return chunk as u32;
         }
         let new = self.chunks.len() as u32;
         let chunk = *self.index.entry((space, number)).or_insert(new);
         if chunk == new {
             self.chunks.push([NONE; CHUNK as usize]);
         }
-        self.recent[slot] = RecentChunk {
-            space,
-            number,
-            chunk,
-        };
+        self.recent.keep(space, mixed, chunk as usize);
         chunk
     }
 }

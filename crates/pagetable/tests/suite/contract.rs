@@ -1,6 +1,6 @@
 //! Every page table of the catalogue finds the leaves that a plain list holds.
 
-use crate::edits::{Edit, Heard, Listed, SHIFTS, SPACES, edits};
+use crate::edits::{Edit, HeardEdit, ListedMappings, SHIFTS, SPACES, edits};
 use broadleaf_pagetable::{PAGE_TABLES, PageTable, PageTableChoice, PageTableKind};
 use broadleaf_units::{
     AlignedRun, AllowedValues, ColourRegions, Leaf, PageNumber, PageSize, RegionShare, Rights,
@@ -26,7 +26,7 @@ fn drawn(kind: &'static PageTableKind, random: &mut SplitMix64) -> PageTableChoi
     choice
 }
 
-fn same(table: &mut dyn PageTable, listed: &Listed) -> Result<(), TestCaseError> {
+fn same(table: &mut dyn PageTable, listed: &ListedMappings) -> Result<(), TestCaseError> {
     for ((space, first), leaf) in &listed.leaves {
         let (space, last) = (SpaceId(*space), first + leaf.run.pages() - 1);
         for page in [*first, first + leaf.run.pages() / 2, last] {
@@ -42,7 +42,11 @@ fn same(table: &mut dyn PageTable, listed: &Listed) -> Result<(), TestCaseError>
 }
 
 /// The pages where an edit happened, and those beside it.
-fn near(table: &mut dyn PageTable, listed: &Listed, edit: &Edit) -> Result<(), TestCaseError> {
+fn near(
+    table: &mut dyn PageTable,
+    listed: &ListedMappings,
+    edit: &Edit,
+) -> Result<(), TestCaseError> {
     let Edit::Map(space, page, _) = *edit else {
         return Ok(());
     };
@@ -188,14 +192,14 @@ proptest! {
         for kind in PAGE_TABLES {
             let choice = drawn(kind, &mut random);
             let mut table = PageTableKind::table(&choice, PageSize::SIZE_4K);
-            let mut listed = Listed::default();
+            let mut listed = ListedMappings::default();
             for edit in &edits {
                 for heard in listed.apply(*edit) {
                     match heard {
-                        Heard::Mapped(space, leaf) => table.map(space, leaf),
-                        Heard::Protected(space, leaf) => table.protect(space, leaf),
-                        Heard::Unmapped(space, leaf) => table.unmap(space, leaf.run),
-                        Heard::Ended(space) => table.end(space),
+                        HeardEdit::Mapped(space, leaf) => table.map(space, leaf),
+                        HeardEdit::Protected(space, leaf) => table.protect(space, leaf),
+                        HeardEdit::Unmapped(space, leaf) => table.unmap(space, leaf.run),
+                        HeardEdit::Ended(space) => table.end(space),
                     }
                 }
                 near(table.as_mut(), &listed, edit)?;

@@ -55,7 +55,7 @@ pub(crate) fn edits() -> impl Strategy<Value = Vec<Edit>> {
 
 /// What a table hears of an edit.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Heard {
+pub(crate) enum HeardEdit {
     Mapped(SpaceId, Leaf),
     Protected(SpaceId, Leaf),
     Unmapped(SpaceId, Leaf),
@@ -64,7 +64,7 @@ pub(crate) enum Heard {
 
 /// The leaves by space and first page.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Listed {
+pub(crate) struct ListedMappings {
     pub(crate) leaves: BTreeMap<(u32, u64), Leaf>,
     /// The number of pages that were given frames.
     given: u64,
@@ -73,7 +73,7 @@ pub(crate) struct Listed {
 /// The most parts of a page that is broken.
 const MOST_PARTS: u64 = 32;
 
-impl Listed {
+impl ListedMappings {
     /// The leaves that meet pages of a space.
     pub(crate) fn overlapping(&self, space: u32, first: u64, count: u64) -> Vec<(u32, u64)> {
         let leaves = self.leaves.range((space, 0)..(space, first + count));
@@ -93,21 +93,21 @@ impl Listed {
         Some(self.given * pages).filter(|_| !self.given.is_multiple_of(8))
     }
 
-    fn clear(&mut self, space: u32, run: AlignedRun, heard: &mut Vec<Heard>) {
+    fn clear(&mut self, space: u32, run: AlignedRun, heard: &mut Vec<HeardEdit>) {
         for key in self.overlapping(space, run.first.0, run.pages()) {
             let old = self.leaves.remove(&key).expect("a leaf");
-            heard.push(Heard::Unmapped(SpaceId(space), old));
+            heard.push(HeardEdit::Unmapped(SpaceId(space), old));
         }
     }
 
-    fn put(&mut self, space: u32, leaf: Leaf, heard: &mut Vec<Heard>) {
+    fn put(&mut self, space: u32, leaf: Leaf, heard: &mut Vec<HeardEdit>) {
         self.clear(space, leaf.run, heard);
         self.leaves.insert((space, leaf.run.first.0), leaf);
-        heard.push(Heard::Mapped(SpaceId(space), leaf));
+        heard.push(HeardEdit::Mapped(SpaceId(space), leaf));
     }
 
     /// Applies an edit. Returns what a table hears of it.
-    pub(crate) fn apply(&mut self, edit: Edit) -> Vec<Heard> {
+    pub(crate) fn apply(&mut self, edit: Edit) -> Vec<HeardEdit> {
         let mut heard = Vec::new();
         match edit {
             Edit::Map(space, page, shift) => {
@@ -133,7 +133,7 @@ impl Listed {
                     };
                     let leaf = Leaf { rights, ..leaf };
                     self.leaves.insert((space, leaf.run.first.0), leaf);
-                    heard.push(Heard::Protected(SpaceId(space), leaf));
+                    heard.push(HeardEdit::Protected(SpaceId(space), leaf));
                 }
             }
             Edit::Demote(space, number, shift) => {
@@ -165,9 +165,9 @@ impl Listed {
         heard
     }
 
-    fn end(&mut self, space: u32, heard: &mut Vec<Heard>) {
+    fn end(&mut self, space: u32, heard: &mut Vec<HeardEdit>) {
         self.leaves.retain(|(of, _), _| *of != space);
-        heard.push(Heard::Ended(SpaceId(space)));
+        heard.push(HeardEdit::Ended(SpaceId(space)));
     }
 
     /// Breaks a page into parts, and unmaps those whose bit of `kept` is clear.
@@ -177,7 +177,7 @@ impl Listed {
         number: usize,
         shift: usize,
         kept: u64,
-        heard: &mut Vec<Heard>,
+        heard: &mut Vec<HeardEdit>,
     ) {
         let Some(leaf) = self.nth(space, number) else {
             return;

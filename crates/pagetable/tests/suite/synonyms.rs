@@ -1,6 +1,6 @@
 //! Every synonym table lists the entries that a plain search of all mappings finds.
 
-use crate::edits::{Heard, Listed, edits};
+use crate::edits::{HeardEdit, ListedMappings, edits};
 use broadleaf_pagetable::{SYNONYM_TABLES, SynonymKind, SynonymSize, SynonymTable, WalkMeter};
 use broadleaf_units::{AlignedRun, Leaf, PageNumber, PageSize, SpaceId};
 use proptest::prelude::*;
@@ -46,16 +46,16 @@ proptest! {
     fn lists_have_every_entry_of_a_frame(edits in edits(), odd in 0..3_u64) {
         for kind in SYNONYM_TABLES {
             let mut table = built(kind);
-            let mut listed = Listed::default();
+            let mut listed = ListedMappings::default();
             let mut mapped = BTreeMap::new();
             for edit in &edits {
                 let before = mapped.clone();
                 for heard in listed.apply(*edit) {
                     let changes = match heard {
-                        Heard::Mapped(space, leaf) => vec![(space, leaf, true)],
-                        Heard::Unmapped(space, leaf) => vec![(space, leaf, false)],
-                        Heard::Protected(..) => Vec::new(),
-                        Heard::Ended(space) => mapped
+                        HeardEdit::Mapped(space, leaf) => vec![(space, leaf, true)],
+                        HeardEdit::Unmapped(space, leaf) => vec![(space, leaf, false)],
+                        HeardEdit::Protected(..) => Vec::new(),
+                        HeardEdit::Ended(space) => mapped
                             .iter()
                             .filter(|((of, _), _)| *of == space)
                             .map(|(_, leaf)| (space, *leaf, false))

@@ -90,12 +90,17 @@ impl Explanation {
         let width = view
             .width
             .map_or(COMFORTABLE, |width| width.min(COMFORTABLE));
-        let mut out = format!(
-            "{} ({}): {}\n",
-            view.paint.apply(Style::Strong, &self.heading),
-            self.kind,
-            self.summary
-        );
+        let heading = format!("{} ({}): {}", self.heading, self.kind, self.summary);
+        // In a pipe, the heading is one line.
+        let mut out = match view.width {
+            Some(_) => wrap(&heading, width).join("\n"),
+            None => heading,
+        };
+        if out.starts_with(&self.heading) {
+            let strong = view.paint.apply(Style::Strong, &self.heading);
+            out.replace_range(..self.heading.len(), &strong);
+        }
+        out.push('\n');
         for paragraph in &self.paragraphs {
             out.push_str(&format!("\n{}\n", wrap(paragraph, width).join("\n")));
         }

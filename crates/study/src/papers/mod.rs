@@ -5,6 +5,7 @@
 pub(crate) mod chen2014;
 mod claim;
 mod generated;
+mod help;
 pub(crate) mod navarro2002;
 mod programs;
 pub(crate) mod recorded;
@@ -25,6 +26,7 @@ use broadleaf_trace::MeasuredEnds;
 use crate::failure::Failure;
 use crate::watch::Watch;
 pub use claim::PaperClaim;
+pub use help::{default_cycles, list_of_names, long_help};
 pub use repeat::{PaperRequest, RepeatedClaims, repeat};
 pub use table::{Table, csv, wrapped};
 
@@ -125,10 +127,13 @@ pub struct Paper {
     pub title: &'static str,
     /// The document with its figures, in one word: "paper" or "slides".
     pub source: &'static str,
+    /// The subject of the paper, and the peculiarities of its runs, for the help text.
+    pub help: &'static str,
     /// The introduction to its tables.
     pub remarks: &'static str,
-    /// The default cost of an access that misses no TLB, in cycles.
-    pub cycles_per_access: f64,
+    /// The default cost of an access that misses no TLB, in cycles. `None` if no result depends on
+    /// the cost.
+    pub cycles_per_access: Option<f64>,
     /// The policy whose parameter `without` turns off the mechanisms of the paper's system, one at
     /// a time; `None` if there is none.
     pub switches: Option<&'static str>,

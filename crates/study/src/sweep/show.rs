@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use broadleaf_report::number::{grouped, size};
-use broadleaf_report::{Align, Grid, Style, View};
+use broadleaf_report::{Align, Grid, Style, View, paragraph};
 
 use super::cells::{CellClass, TraceCells};
 use super::experiment::{Experiment, is_experiment};
@@ -111,15 +111,19 @@ pub fn explain_experiment(path: &Path, view: View) -> Result<String, Failure> {
         0 => String::new(),
         count => format!(" and the time of {count} traces of unknown length"),
     };
+    let estimate = format!(
+        "An estimate by round figures of one machine: {:.1} s on {threads} cores{more}, and {} of \
+         results. Programs with poor locality take longer.",
+        seconds / threads as f64,
+        size(disk),
+    );
     Ok(format!(
-        "{} (experiment): {} cells of {files} traces, each trace a task\n\n{}\nAn estimate by \
-         round figures of one machine: {:.1} s on {threads} cores{more}, and {} of results. \
-         Programs with poor locality take longer.\nNext: broadleaf sweep {} -o DIR\n",
+        "{} (experiment): {} cells of {files} traces, each trace a task\n\n{}\n{}Next: broadleaf \
+         sweep {} -o DIR\n",
         view.paint.apply(Style::Strong, &experiment.name),
         grouped(cells),
         grid.render(view),
-        seconds / threads as f64,
-        size(disk),
+        paragraph(&estimate, Style::Plain, view),
         crate::output::argument(path),
     ))
 }

@@ -1,6 +1,6 @@
 //! A fake kernel of a few lists. It fails in the ways in which a real kernel was seen to fail.
 
-use super::frames::{FakePage, Frames};
+use super::frames::{FakeFrames, FakePage};
 use super::process::{FakeProcess, P};
 use broadleaf_governor::{
     BLOCK_BYTES, Kernel, KernelError, LiveBacking, LiveMapping, PAGE_BYTES, ProcessId,
@@ -42,7 +42,7 @@ pub(crate) struct Fake {
     pub(crate) now: Duration,
     pub(crate) cpu: Duration,
     pub(crate) processes: BTreeMap<ProcessId, FakeProcess>,
-    pub(crate) frames: Frames,
+    pub(crate) frames: FakeFrames,
     /// The memory of the machine in bytes.
     pub(crate) total_bytes: u64,
     /// The bytes that other programs use.
@@ -82,7 +82,7 @@ impl Fake {
             now: Duration::from_secs(1000),
             cpu: Duration::ZERO,
             processes: BTreeMap::new(),
-            frames: Frames::default(),
+            frames: FakeFrames::default(),
             total_bytes,
             elsewhere: 0,
             free_blocks: None,

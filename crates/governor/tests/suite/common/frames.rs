@@ -23,12 +23,12 @@ struct Frame {
 
 /// All frames that were ever allocated.
 #[derive(Debug, Default)]
-pub(crate) struct Frames {
+pub(crate) struct FakeFrames {
     all: Vec<Frame>,
     free: Vec<u32>,
 }
 
-impl Frames {
+impl FakeFrames {
     /// Returns the number of frames in use.
     pub(crate) fn used(&self) -> u64 {
         (self.all.len() - self.free.len()) as u64

@@ -1,6 +1,6 @@
 //! A process of the fake kernel: its memory, and the actions of programs.
 
-use super::frames::{FakePage, Frames};
+use super::frames::{FakeFrames, FakePage};
 use broadleaf_governor::{BLOCK_BYTES, BlockHeat, BlockSeen, LiveMapping, PAGES};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -79,7 +79,7 @@ impl FakeProcess {
     }
 
     /// Stores to pages. Pages outside all mappings are skipped.
-    pub(crate) fn touch(&mut self, pages: Range<u64>, frames: &mut Frames) {
+    pub(crate) fn touch(&mut self, pages: Range<u64>, frames: &mut FakeFrames) {
         for page in pages
             .filter(|page| self.is_mapped(*page))
             .collect::<Vec<_>>()
@@ -116,7 +116,7 @@ impl FakeProcess {
 
     /// Returns pages to the kernel. The page table stays, and the rest of a superpage stays as base
     /// pages.
-    pub(crate) fn purge(&mut self, pages: Range<u64>, frames: &mut Frames) {
+    pub(crate) fn purge(&mut self, pages: Range<u64>, frames: &mut FakeFrames) {
         for page in pages {
             let Some(block) = self.blocks.get_mut(&(page / P)) else {
                 continue;
@@ -129,7 +129,7 @@ impl FakeProcess {
     }
 
     /// Swaps pages out.
-    pub(crate) fn swap_out(&mut self, pages: Range<u64>, frames: &mut Frames) {
+    pub(crate) fn swap_out(&mut self, pages: Range<u64>, frames: &mut FakeFrames) {
         for page in pages {
             let Some(block) = self.blocks.get_mut(&(page / P)) else {
                 continue;
@@ -143,7 +143,7 @@ impl FakeProcess {
     }
 
     /// Unmaps whole blocks and their page tables. A mapping around them is cut in two.
-    pub(crate) fn unmap(&mut self, blocks: Range<u64>, frames: &mut Frames) {
+    pub(crate) fn unmap(&mut self, blocks: Range<u64>, frames: &mut FakeFrames) {
         self.purge(blocks.start * P..blocks.end * P, frames);
         self.blocks.retain(|block, _| !blocks.contains(block));
         let (start, end) = (blocks.start * BLOCK_BYTES, blocks.end * BLOCK_BYTES);
@@ -170,7 +170,7 @@ impl FakeProcess {
     }
 
     /// Returns all memory to the kernel.
-    pub(crate) fn clear(&mut self, frames: &mut Frames) {
+    pub(crate) fn clear(&mut self, frames: &mut FakeFrames) {
         for page in self.blocks.values().flat_map(|block| &block.pages) {
             frames.drop(*page);
         }

@@ -3,9 +3,9 @@
 use super::*;
 
 /// A small generator of numbers that repeat with the seed (Marsaglia 2003, xorshift).
-struct Numbers(u64);
+struct RandomNumbers(u64);
 
-impl Numbers {
+impl RandomNumbers {
     fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -28,7 +28,7 @@ impl Numbers {
 #[test]
 fn any_order_of_verbs_keeps_the_facts_in_agreement() {
     for seed in 1..=30 {
-        let mut numbers = Numbers(seed << 32 | 0x9e37_79b9);
+        let mut numbers = RandomNumbers(seed << 32 | 0x9e37_79b9);
         let mut world = VerbMemory::new(4);
         let limit = 6 * BLOCK;
         for _ in 0..600 {

@@ -17,6 +17,9 @@ pub(crate) const PAPER: Paper = Paper {
     title: "Chen, Wang, Cui, Huang, Bao, Chen: Scattered Superpage: A Case for Bridging the Gap between \
             Superpage and Page Coloring (ICCD 2014)",
     source: "paper",
+    help: "Superpages beside page colouring, in a cache that four programs share: throughput, \
+           fairness and misses of sixteen mixes of recorded programs. It records at every scale, \
+           which takes longer; --tiny needs gcc alone. With -o, it keeps its recordings.",
     remarks: "Ten programs of today are recorded by cache lines, with instructions, and run in the \
               paper's sixteen mixes of four: each takes the core of the program that it \
               represents. Counts of misses are exact for the modelled machine. Cycles and IPC are \
@@ -24,7 +27,7 @@ pub(crate) const PAPER: Paper = Paper {
               instructions; then caches are warmed, and a number of instructions counts. The paper \
               skips 10,000 million instructions and counts 1,000 million for each mix. Intervals \
               are 95 percent, over mixes.",
-    cycles_per_access: 1.5,
+    cycles_per_access: None,
     switches: None,
     records_guests: false,
     experiments: &[

@@ -21,6 +21,9 @@ pub(crate) const PAPER: Paper = Paper {
     title: "Navarro, Iyer, Druschel, Cox: Practical, Transparent Operating System Support for \
             Superpages (OSDI 2002)",
     source: "slides",
+    help: "Reservation-based superpages of several sizes: best case, each size alone, fragmented \
+           memory, a server beside a seeker of contiguity, adversaries, demotion. --full also \
+           records real programs, such as gcc and sqlite3, where they are installed.",
     remarks: "The slides' figures are beside ours; a dash marks a missing figure. Speedups are \
               estimates: an access that misses no TLB takes a \
               fixed number of cycles (--cycles-per-access), to which the cycles of walks and of \
@@ -29,7 +32,7 @@ pub(crate) const PAPER: Paper = Paper {
               gains less in truth. Counts are exact. Programs are \
               the kernels of those of the paper, as references; --full adds recordings of real \
               ones.",
-    cycles_per_access: 1.5,
+    cycles_per_access: Some(1.5),
     switches: Some("navarro"),
     records_guests: false,
     experiments: &[

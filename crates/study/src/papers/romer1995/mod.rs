@@ -29,6 +29,9 @@ pub(crate) const PAPER: Paper = Paper {
     title: "Romer, Ohlrich, Karlin, Bershad: Reducing TLB and Memory Overhead Using Online \
             Superpage Promotion (ISCA 1995)",
     source: "paper",
+    help: "Superpages that TLB misses pay for: misses, time, memory and page sizes under each of \
+           its policies. --full also records compress, gcc, ngspice, sqlite3, xz and python3, \
+           where they are installed.",
     remarks: "The paper's figures are above ours; a dash marks a missing figure. Misses are \
               counted in hundreds, as there. Costs are the paper's: 30 cycles for a miss, 100 more \
               where prefetch charges \
@@ -40,7 +43,7 @@ pub(crate) const PAPER: Paper = Paper {
               goes on was chosen so that its \
               misses at 4 KiB weigh about as much as in the paper's tables 2 and 4; what larger \
               pages and policies make of them was not. --full adds recordings of real ones.",
-    cycles_per_access: 3.0,
+    cycles_per_access: Some(3.0),
     switches: None,
     records_guests: false,
     experiments: &[Experiment {

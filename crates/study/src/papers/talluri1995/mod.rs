@@ -31,6 +31,10 @@ pub(crate) const PAPER: Paper = Paper {
     title: "Talluri: Use of Superpages and Subblocking in the Address Translation Hierarchy \
             (thesis, University of Wisconsin, 1995)",
     source: "thesis",
+    help: "Superpage and subblock TLBs: chip areas, access times, execution times from the \
+           thesis's misses; misses, speedups, placement of pages and page tables of ten recorded \
+           programs. It records at every scale, which takes longer; --tiny needs gcc alone. With \
+           -o, it keeps all cells of Appendix I, and an interrupted run goes on where it ended.",
     remarks: "The thesis's figures are beside ours; a dash marks a missing figure. The first \
               tables cover what follows from the thesis's own inputs: chip areas and TLBs of \
               equal area, access times, and execution times from the misses of Appendix J. Names \
@@ -42,7 +46,7 @@ pub(crate) const PAPER: Paper = Paper {
               million with --full. They have misses and speedups, the placement of pages \
               (chapter 6), and page tables (chapter 7). The very last table lists every numbered \
               table of the thesis, and what cannot be produced.",
-    cycles_per_access: 3.0,
+    cycles_per_access: Some(3.0),
     switches: None,
     records_guests: false,
     // The recorded programs follow the tables that need no recording.

@@ -27,13 +27,17 @@ pub(crate) const PAPER: Paper = Paper {
     title: "Zhu: Exploring Superpage Promotion Policies for Efficient Address Translation (Rice \
             University, 2018)",
     source: "thesis",
+    help: "Eighteen policies of promotion: misses, zeroed pages and disk reads of seventeen \
+           recorded programs. It records at every scale, which takes longer; --tiny needs gcc \
+           alone. With -o, it keeps all points of figure 5.1, and an interrupted run goes on \
+           where it ended. --guest also records programs with the references of a kernel.",
     remarks: "Programs of the kinds of the thesis's seventeen are recorded under Valgrind, and \
               replayed on its Skylake TLBs under its eighteen policies. Counts are exact for the \
               recorded references. The traces hold references of user mode alone, but for programs \
               in a guest (--guest). They are shorter: the thesis traces 10^11 references of a whole \
               system for each program. \
               Reservations follow the mappings of Linux, and no memory runs short.",
-    cycles_per_access: 1.5,
+    cycles_per_access: None,
     switches: None,
     records_guests: true,
     experiments: &[

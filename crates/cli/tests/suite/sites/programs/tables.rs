@@ -1,16 +1,16 @@
 // Two tables of 24 MiB. The argument names the one that is used at random. The other is filled
 // once.
-struct Table(Vec<u64>);
+struct HotTable(Vec<u64>);
 
-fn first() -> Table {
-    Table(vec![1; 3 << 20]) // first
+fn first() -> HotTable {
+    HotTable(vec![1; 3 << 20]) // first
 }
 
-fn second() -> Table {
+fn second() -> HotTable {
     let mut table = Vec::new();
     table.reserve_exact(3 << 20); // second
     table.extend(0..3 << 20);
-    Table(table)
+    HotTable(table)
 }
 
 fn main() {
