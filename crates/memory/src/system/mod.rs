@@ -52,11 +52,10 @@ pub use appraise::Appraisal;
 pub use ask::Foreseen;
 pub use counters::SystemCounters;
 pub use decisions::{Decided, PieceDecision, ResidentPage};
-pub use recent_chunks::RecentChunks;
 pub use sample::{Sample, Totals as SystemTotals};
 pub use schedule::{Resized, Schedule, Span};
 pub use spec::{Costs, Files, Spec};
-pub use table::Place;
+pub use table::{Place, RecentChunks};
 
 use crate::frames::{Buddy, Frame, Runs, Wired};
 use crate::reservations::{Key, ReservationId, Reservations};

@@ -2,7 +2,7 @@
 
 use super::counts::PageCounts;
 use super::pte::Pte;
-use super::recent_chunks::RecentChunks;
+pub use super::recent_chunks::RecentChunks;
 use super::recent_entries::RecentEntries;
 use super::sparse::{ENTRIES, Sparse};
 use broadleaf_units::SpaceId;

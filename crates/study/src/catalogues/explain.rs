@@ -1,6 +1,5 @@
 //! `explain`: one entry of the catalogues, in full.
 
-use broadleaf_import::importable;
 use broadleaf_machine::{machine, machine_names, part_parameters, parts};
 use broadleaf_metrics::{Metric, metric};
 use broadleaf_model::Allocator;
@@ -18,6 +17,7 @@ use super::expressions;
 use super::formats::{ADVICE_FORMATS, FORMATS};
 use super::machines::of_machine;
 use super::names::names_beside_policies;
+use super::next::{NEXT, next_command};
 use super::support::of_organisation;
 use super::terms::term;
 use crate::failure::Failure;
@@ -46,31 +46,6 @@ pub fn explain(name: &str, view: View) -> Result<String, Failure> {
         }
         Ok(found.render(view))
     })
-}
-
-/// The label of the next command.
-pub(super) const NEXT: &str = "next";
-
-/// Returns the command in which an entry of this kind is of use. `name` was asked for.
-fn next_command(kind: &str, name: &str, heading: &str) -> String {
-    let compare =
-        |option: &str, value: &str| command_line(&["broadleaf", "compare", "TRACE", option, value]);
-    match kind {
-        "policy" => compare("--policy", &format!("4k,{heading}")),
-        "machine" => compare("--machine", name),
-        "metric" => compare("--format", "csv"),
-        "refusal" => compare("--format", "json"),
-        "allocator" => compare("--memory", "1G") + " --allocator " + heading,
-        "column" => "broadleaf compare TRACE".to_owned(),
-        "page table" | "synonym table" => "broadleaf tables PID".to_owned(),
-        "trace format" if importable().any(|(format, _)| format.described.name == heading) => {
-            format!("broadleaf import {heading} FILE")
-        }
-        "trace format" => "broadleaf compare TRACE".to_owned(),
-        "format of advice" => format!("broadleaf advise TRACE --format {heading}"),
-        "word" => "broadleaf list".to_owned(),
-        _ => "broadleaf list machines".to_owned(),
-    }
 }
 
 /// The explanation of one entry.

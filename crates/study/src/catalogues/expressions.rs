@@ -3,7 +3,8 @@
 use broadleaf_policy::{Expression, FORM, Flag, Policy, Quantity, Unit};
 use broadleaf_report::{View, command_line};
 
-use super::explain::{Explanation, NEXT, parameters};
+use super::explain::{Explanation, parameters};
+use super::next::NEXT;
 
 /// The explanation of how expressions are written.
 pub(super) fn form() -> Explanation {

@@ -134,6 +134,7 @@ pub const ADVICE_FORMATS: &[FormatEntry] = &[
             allocator first, and an empty line. stackcollapse-perf.pl reads the cycles as the \
             weight; speedscope counts each event once. A trace holds names, so addresses and times \
             are 0. Written by `broadleaf advise --format perf`.",
+        layout: &[],
         source: "perf-script(1), and Gregg, stackcollapse-perf.pl of FlameGraph",
     },
 ];

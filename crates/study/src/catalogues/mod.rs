@@ -7,6 +7,7 @@ mod formats;
 mod list;
 mod machines;
 mod names;
+mod next;
 mod support;
 mod terms;
 
