@@ -273,7 +273,7 @@ mod tests {
             let hash = |parts: &[(Range<u64>, SubtreeValues)]| whole_hash(size, parts.to_vec());
             let whole = Some(blake3::hash(&bytes[..size as usize]));
             assert_eq!(hash(&[left.clone(), right.clone()]), whole);
-            let moved = |(part, values): &(Range<u64>, SubtreeValues), start: u64, end: u64| {
+            let moved = |(_, values): &(Range<u64>, SubtreeValues), start: u64, end: u64| {
                 let part = start..end;
                 (part, values.clone())
             };

@@ -181,3 +181,6 @@ fn append(
         error => cannot_write(out_name, error),
     })
 }
+
+#[cfg(test)]
+mod tests;
