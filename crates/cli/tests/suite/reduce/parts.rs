@@ -197,8 +197,8 @@ fn any_number_of_parts_are_joined_with_few_open_files() {
     reduce(&trace, &["-o", &whole]);
     let joined = std::process::Command::new("sh")
         .args(["-c", "ulimit -n 20 && exec \"$@\"", "sh"])
-        .args([BROADLEAF.as_os_str(), "reduce".as_ref(), "-o".as_ref()])
-        .args(["-", "--join"])
+        .arg(broadleaf(&[]).get_program())
+        .args(["reduce", "-o", "-", "--join"])
         .args(&parts)
         .output()
         .expect("a shell");
