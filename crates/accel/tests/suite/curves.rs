@@ -269,7 +269,7 @@ fn daemons_within_a_long_visit_count_alike() {
         let name = format!("linux(enabled=madvise,scan_period={PERIOD},pages_to_scan={BLOCK})");
         let policies = vec![broadleaf_policy::parse(&name).expect("a policy")];
         let machines = vec![machine("skylake"), machine("skylake-plru")];
-        let limits = MemoryLimits::new(4 * BLOCK << 12);
+        let limits = MemoryLimits::new((4 * BLOCK) << 12);
         let plan = Plan::within(policies, machines, limits).expect("a plan");
         let plan = match with_curves {
             true => plan.with_curves(),
