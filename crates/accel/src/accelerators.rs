@@ -160,8 +160,7 @@ fn filters(plan: &Plan) -> Result<(), WhyNot> {
         return Err(WhyNot::Restarts);
     }
     if plan.curves() && covers(plan).is_err() {
-        // The quick path passes to its curves the pages that its filter leaves out.
-        return Err(WhyNot::NotAsked("curves of the model need all visits"));
+        return Err(WhyNot::Curves);
     }
     not_all_notified(plan)?;
     let mut policies = plan.policies().iter();

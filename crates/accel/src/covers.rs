@@ -76,6 +76,10 @@ pub enum WhyNot {
         /// The steps that the listener asks for.
         steps: &'static str,
     },
+    /// Curves of the model look every visit up. The quick path, which this plan does not take, passes
+    /// to its curves the pages that its filter leaves out.
+    #[error("curves of the model need all visits")]
+    Curves,
     /// Instructions begin again after a miss, so lookups depend on those before them.
     #[error("instructions begin again after a miss")]
     Restarts,
@@ -90,8 +94,9 @@ pub enum WhyNot {
 /// Returns the reason why the quick path does not serve a plan, if there is one.
 ///
 /// # Errors
-/// The plan limits memory or has listeners, a policy allocates frames, or a machine lacks a page
-/// size.
+/// The plan limits memory, has listeners or restarts instructions, a policy allocates frames, or a
+/// machine lacks a page size. Curves of a plan that the quick path serves are its own
+/// ([`WhyNot::Curves`] is for the others).
 pub fn covers(plan: &Plan) -> Result<(), WhyNot> {
     no_listeners(plan)?;
     if plan.restarts_instructions() {

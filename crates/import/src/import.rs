@@ -100,7 +100,7 @@ pub struct LeftOut {
 pub struct Taken {
     /// The number of them.
     pub count: u64,
-    /// The rest of a sentence that begins with the number.
+    /// The name of these references, in the plural, and how they were taken. The number follows.
     pub how: &'static str,
 }
 
@@ -112,8 +112,8 @@ impl Taken {
     }
 }
 
-/// The sentence on references whose size is 0.
-pub(crate) const OF_NO_BYTES: &str = "references of no bytes were taken to be of 1 byte";
+/// The phrase on references whose size is 0.
+pub(crate) const OF_NO_BYTES: &str = "references of no bytes, taken to be of 1 byte";
 
 impl LeftOut {
     /// Those of `all` that occurred.

@@ -2,7 +2,7 @@
 //!
 //! A curve belongs to a policy and to the page sizes of a machine, and to nothing else of the
 //! machine. Each size has TLBs of its own, of every geometry, with exact LRU replacement and one
-//! entry for each page. They see every reference to data at the size of the page that the TLB of
+//! entry for each page. Each core has its own. They see every reference to data at the size of the page that the TLB of
 //! the machine would load. Fetches of instructions are not among the references. A size that the
 //! machine's TLB does not hold enters it in pieces of the next smaller size, and so it does here.
 
@@ -28,8 +28,17 @@ pub(crate) struct CurveLevel {
 pub(crate) struct WorldCurves {
     /// One for all machines whose TLBs hold the same entries.
     all: Vec<SizedCurve>,
-    /// The page of the last access.
-    last: Option<(SpaceId, PageNumber)>,
+    /// The core that runs.
+    core: usize,
+    last: Option<LastAccess>,
+}
+
+/// The core, the address space and the page of the last access.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LastAccess {
+    core: usize,
+    pub(crate) space: SpaceId,
+    pub(crate) page: PageNumber,
 }
 
 /// TLBs of every geometry for each size of entries.
@@ -46,7 +55,8 @@ struct SizedCurve {
 #[derive(Clone, Debug)]
 struct SizeStacks {
     size: PageSize,
-    stacks: Stacks,
+    /// One for each core, as far as they have run.
+    cores: Vec<Stacks>,
 }
 
 /// The number of an entry of `size` that holds a page of 4 KiB.
@@ -61,7 +71,9 @@ impl SizeStacks {
         if !pages.is_empty() {
             let number = |page| number_of(PageNumber(page), self.size);
             let (first, last) = (number(pages.start), number(pages.end - 1));
-            self.stacks.remove_range(space, first, last - first + 1);
+            for stacks in &mut self.cores {
+                stacks.remove_range(space, first, last - first + 1);
+            }
         }
     }
 }
@@ -69,8 +81,10 @@ impl SizeStacks {
 impl SizedCurve {
     fn new(levels: Vec<CurveLevel>) -> Self {
         let mut sizes: Vec<PageSize> = levels.iter().map(|level| level.entry).collect();
-        // Results show that no page had this size.
-        if sizes.contains(&PageSize::SIZE_4K) {
+        // On a machine of 4 KiB pages alone, results show that no page was larger.
+        if let [only] = levels[..]
+            && only.entry == PageSize::SIZE_4K
+        {
             sizes.push(PageSize::SIZE_2M);
         }
         sizes.sort_unstable();
@@ -84,7 +98,7 @@ impl SizedCurve {
             stacks: (sizes.into_iter())
                 .map(|size| SizeStacks {
                     size,
-                    stacks: Stacks::new(),
+                    cores: vec![Stacks::new()],
                 })
                 .collect(),
             levels,
@@ -109,13 +123,16 @@ impl SizedCurve {
                     && let Some(of) = self.stacks.iter_mut().find(|of| of.size == run.size)
                 {
                     // Entries of smaller parts stay valid.
-                    of.stacks.remove(space, number_of(run.first, run.size));
+                    let number = number_of(run.first, run.size);
+                    for stacks in &mut of.cores {
+                        stacks.remove(space, number);
+                    }
                 }
             }
             Shootdown::Range { space, pages } => self.remove(space, pages),
             Shootdown::Space(space) => {
-                for of in &mut self.stacks {
-                    of.stacks.remove_space(space);
+                for stacks in self.stacks.iter_mut().flat_map(|of| &mut of.cores) {
+                    stacks.remove_space(space);
                 }
             }
         }
@@ -140,31 +157,60 @@ impl WorldCurves {
         self.all.iter().find(|curve| curve.levels == levels)
     }
 
-    /// The points of the curve of machines whose TLBs hold these entries. `None` if none was added.
+    /// The points of the curve of machines whose TLBs hold these entries: the misses of all cores.
+    /// `None` if none was added.
     pub(crate) fn points(&self, levels: &[CurveLevel]) -> Option<Vec<CurvePoint>> {
-        let stacks = self.of(levels)?.stacks.iter();
-        Some(curve_points(stacks.map(|of| (of.size, &of.stacks))))
+        let stacks = &self.of(levels)?.stacks;
+        let cores = stacks.iter().map(|of| of.cores.len()).max().unwrap_or(0);
+        let of_core = |core: usize| {
+            let of_core = stacks.iter().map(move |of| (of.size, &of.cores[core]));
+            curve_points(of_core)
+        };
+        (0..cores).map(of_core).reduce(|mut sums, points| {
+            for (sum, point) in sums.iter_mut().zip(points) {
+                sum.misses += point.misses;
+            }
+            sums
+        })
+    }
+
+    /// Lets a core run from now on. Each core has TLBs of its own.
+    pub(crate) fn run_on(&mut self, core: usize) {
+        self.core = core;
+        for of in self.all.iter_mut().flat_map(|curve| &mut curve.stacks) {
+            let cores = of.cores.len().max(core + 1);
+            of.cores.resize_with(cores, Stacks::new);
+        }
     }
 
     /// Counts from zero. The TLBs stay as they are.
     pub(crate) fn begin(&mut self) {
         self.last = None;
         let curves = self.all.iter_mut().flat_map(|curve| &mut curve.stacks);
-        curves.for_each(|of| of.stacks.begin_counting());
+        let cores = curves.flat_map(|of| &mut of.cores);
+        cores.for_each(Stacks::begin_counting);
     }
 
     /// Looks up a page of 4 KiB that a page of `level` maps.
     #[inline]
     pub(crate) fn look_up(&mut self, space: SpaceId, page: PageNumber, level: usize) {
-        self.last = Some((space, page));
+        let core = self.core;
+        self.look_up_again(LastAccess { core, space, page }, level);
+    }
+
+    /// Looks up the page of an access again, on its core. A page of `level` maps it.
+    #[inline]
+    pub(crate) fn look_up_again(&mut self, access: LastAccess, level: usize) {
+        self.last = Some(access);
+        let LastAccess { core, space, page } = access;
         for curve in &mut self.all {
             let of = &mut curve.stacks[curve.of_level[level]];
-            of.stacks.reference(space, number_of(page, of.size));
+            of.cores[core].reference(space, number_of(page, of.size));
         }
     }
 
-    /// The page of the last access. `None` if an event came after it.
-    pub(crate) const fn last(&self) -> Option<(SpaceId, PageNumber)> {
+    /// The last access. `None` if an event came after it.
+    pub(crate) const fn last(&self) -> Option<LastAccess> {
         self.last
     }
 
@@ -180,3 +226,6 @@ impl WorldCurves {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

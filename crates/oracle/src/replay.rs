@@ -296,7 +296,8 @@ pub fn replay_items<'a>(
 }
 
 /// Returns the misses of TLBs of other geometries under `policy`: the points of its curve. Each
-/// geometry is a number of sets and a number of ways, for pages of each size.
+/// geometry is a number of sets and a number of ways, for pages of each size. The accesses that
+/// [`Pace::Leap`] leaves out hit the last entry in every TLB, so they change no count here.
 pub fn curve(
     recording: &Recording,
     policy: PolicySpec,

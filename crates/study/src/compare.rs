@@ -126,6 +126,11 @@ pub(crate) fn compare_beside(
         explain_plan,
         watch,
     } = request;
+    if curves && restarts {
+        return Err(Failure::wrong(
+            "--curve does not count the lookups that --restart makes again: leave one of them out",
+        ));
+    }
     let path = trace;
     let mut asked: Vec<String> = policies.iter().map(|policy| policy.name()).collect();
     // The settings of this machine are no part of the request.

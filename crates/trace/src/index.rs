@@ -1,6 +1,7 @@
 //! The index: offsets and totals of all chunks, available without reading the chunks.
 
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 
 use crate::chunk::{
     CHUNK_HEAD_BYTES, ChunkHead, ChunkKind, END, TRAILER_BYTES, Totals, check_agrees,
@@ -97,6 +98,13 @@ pub struct TraceIndex {
 }
 
 impl TraceIndex {
+    /// The file offsets of a chunk: from its first byte to the byte after its last. A number that is
+    /// too large gives the empty range at the end of the chunks.
+    pub fn chunk_range(&self, number: usize) -> Range<u64> {
+        let starts_at = |number: usize| self.chunks.get(number).map_or(self.end, |it| it.offset);
+        starts_at(number)..starts_at(number.saturating_add(1))
+    }
+
     /// Reads a trace's head and index, without verifying the checks of the chunks.
     ///
     /// # Errors

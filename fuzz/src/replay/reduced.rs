@@ -1,7 +1,9 @@
 //! The reduced form of a trace, written to memory and read again.
 
 use std::fmt::Debug;
+use std::io::Cursor;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use broadleaf_machine::Machine;
 use broadleaf_model::{Source, SourcePart, SourcePiece};
@@ -26,14 +28,23 @@ pub(super) fn reduced<S: Source<Error: Debug>>(
     let mut go_on = |_| ControlFlow::Continue(());
     broadleaf_accel::reduce(source, machines, 1, &mut each, &mut go_on).expect("a trace");
     let (bytes, _) = writer.finish().expect("memory can be written to");
-    FuzzReducedTrace { bytes, parts: 0 }
+    FuzzReducedTrace::new(bytes)
 }
 
 /// A reduced trace in memory.
 pub(super) struct FuzzReducedTrace {
-    bytes: Vec<u8>,
-    /// The parts that were handed out.
-    parts: usize,
+    bytes: Arc<[u8]>,
+    /// The reader, after the parts that were handed out. `None` before the first.
+    reader: Option<ReducedReader<Cursor<Arc<[u8]>>>>,
+}
+
+impl FuzzReducedTrace {
+    fn new(bytes: Vec<u8>) -> Self {
+        Self {
+            bytes: bytes.into(),
+            reader: None,
+        }
+    }
 }
 
 /// A part of a reduced trace.
@@ -57,17 +68,19 @@ impl Source for FuzzReducedTrace {
     }
 
     fn rewind(&mut self) -> Result<(), String> {
-        self.parts = 0;
+        self.reader = None;
         Ok(())
     }
 
     fn next_part(&mut self) -> Result<Option<FuzzReducedPart>, String> {
         let text = |error: broadleaf_trace::TraceError| error.to_string();
-        let mut reader = ReducedReader::new(self.bytes.as_slice()).map_err(text)?;
-        for _ in 0..self.parts {
-            reader.next_part().map_err(text)?;
-        }
-        self.parts += 1;
+        let reader = match &mut self.reader {
+            Some(reader) => reader,
+            none => {
+                let bytes = Cursor::new(Arc::clone(&self.bytes));
+                none.insert(ReducedReader::new(bytes).map_err(text)?)
+            }
+        };
         let Some(part) = reader.next_part().map_err(text)? else {
             return Ok(None);
         };

@@ -143,8 +143,8 @@ fn answers_count_references_of_no_bytes() {
         let notes = answer["notes"].as_array().expect("notes");
         for note in [
             "left out: 1 commands to caches",
-            "1 miscellaneous accesses were taken to be loads, as Dinero IV takes them",
-            "1 references of no bytes were taken to be of 1 byte",
+            "miscellaneous accesses, taken to be loads as Dinero IV takes them: 1",
+            "references of no bytes, taken to be of 1 byte: 1",
         ] {
             assert!(notes.contains(&note.into()), "{trace}: {notes:?}");
             assert!(said.contains(note), "{said}");

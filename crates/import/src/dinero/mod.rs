@@ -195,7 +195,7 @@ impl ReferenceReader for DineroReader {
         Taken::some(&[
             (
                 self.unusual.miscellaneous,
-                "miscellaneous accesses were taken to be loads, as Dinero IV takes them",
+                "miscellaneous accesses, taken to be loads as Dinero IV takes them",
             ),
             (self.unusual.of_no_bytes, OF_NO_BYTES),
         ])

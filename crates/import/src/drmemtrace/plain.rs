@@ -86,7 +86,12 @@ impl PlainCounts {
         while visits.len() < goal {
             // Instructions without a fetch are most records, and need no more than a count.
             let rest = &records[read..];
-            let run = instructions_at_start(rest);
+            // Each fetch may be a visit.
+            let most = match FETCHES {
+                true => rest.len().min(goal - visits.len()),
+                false => rest.len(),
+            };
+            let run = instructions_at_start(&rest[..most]);
             if run > 0 {
                 last_instruction = Some(read + run - 1);
                 instructions += run as u64;
@@ -99,6 +104,9 @@ impl PlainCounts {
                     fold.instructions(run as u32);
                 }
                 read += run;
+                if run == most {
+                    continue;
+                }
             }
             let Some(bytes) = records.get(read) else {
                 break;
@@ -133,5 +141,42 @@ impl PlainCounts {
         counts.loads += self.loads;
         counts.stores += self.stores;
         counts.instructions += self.instructions;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf_trace::Grain;
+
+    /// The records of fetches, each of another page than the one before, or all of one page.
+    fn fetches(count: u64, of_one_page: bool) -> Vec<[u8; RECORD_BYTES]> {
+        let record = |number: u64| {
+            let page = if of_one_page { 0 } else { number };
+            let mut bytes = [0; RECORD_BYTES];
+            bytes[0] = 10;
+            bytes[2] = 4;
+            bytes[4..].copy_from_slice(&(page << 12).to_le_bytes());
+            bytes
+        };
+        (0..count).map(record).collect()
+    }
+
+    /// Fetches that are visits of their own stop at the goal. Those of one visit are all read.
+    #[test]
+    fn a_run_of_fetches_stops_at_the_goal() {
+        const GOAL: usize = 10;
+        for (of_one_page, expected) in [(false, GOAL + 1), (true, 1000)] {
+            let (mut batch, mut fold) = (ImportBatch::default(), Fold::new(Grain::Page));
+            let records = fetches(1000, of_one_page);
+            let mut counts = PlainCounts::default();
+            let read = counts.read::<true>(&records, &mut fold, (&mut batch, GOAL));
+            assert_eq!(read, expected);
+            assert_eq!(counts.instructions, expected as u64);
+            assert!(batch.visits.len() <= GOAL, "{}", batch.visits.len());
+            let last = counts.last_instruction.expect("a fetch");
+            let page = if of_one_page { 0 } else { expected as u64 - 1 };
+            assert_eq!(last, (page << 12, 4));
+        }
     }
 }

@@ -42,7 +42,7 @@ impl Unkept {
             (self.of_no_bytes, OF_NO_BYTES),
             (
                 missing,
-                "pages without a physical address were taken to lie at the lower 28 bits of their \
+                "pages without a physical address, taken to lie at the lower 28 bits of their \
                  virtual address, as drcachesim takes them",
             ),
         ])

@@ -284,7 +284,7 @@ fn references_of_no_bytes_are_counted() {
     assert_eq!((imported.counts.loads, imported.counts.stores), (3, 2));
     let expected = Taken {
         count: 2,
-        how: "references of no bytes were taken to be of 1 byte",
+        how: "references of no bytes, taken to be of 1 byte",
     };
     assert_eq!(imported.taken, [expected]);
     let of_no_bytes = |left: &LeftOut| left.what.contains("no bytes");

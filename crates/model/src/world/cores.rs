@@ -44,6 +44,9 @@ impl<'a> World<'a> {
         }
         let core = core % cores;
         self.system.run_on(Some(CoreId(core as u32)));
+        if let Some(curves) = &mut self.curves {
+            curves.run_on(core);
+        }
         let running = std::mem::replace(&mut self.parked.running, core);
         if core == running {
             return;

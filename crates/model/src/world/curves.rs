@@ -60,13 +60,15 @@ impl World<'_> {
             self.system.pass(spaces, self.system.next_time());
             self.shoot_down(spaces);
             let last = self.curves.as_ref().and_then(|curves| curves.last());
-            let Some((space, page)) = last else {
+            let Some(last) = last else {
                 continue;
             };
-            let base = self.system.base_page(page);
-            let level = self.system.level_at(Place { space, page: base });
+            let level = self.system.level_at(Place {
+                space: last.space,
+                page: self.system.base_page(last.page),
+            });
             if let Some(curves) = &mut self.curves {
-                curves.look_up(space, page, level);
+                curves.look_up_again(last, level);
             }
         }
     }

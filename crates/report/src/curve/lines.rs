@@ -64,6 +64,10 @@ impl Lines {
                 .filter(|point| point.page_size == page_size)
                 .copied()
                 .collect();
+            // The TLBs of the machine hold no entries of this size.
+            if points.is_empty() {
+                continue;
+            }
             // A page that was referenced was missed once in any geometry.
             if points.iter().all(|point| point.misses == 0) {
                 this.without.push(name);

@@ -153,7 +153,7 @@ pub(super) fn counted_notes(importer: &dyn TraceImporter) -> Vec<String> {
     let each: Vec<String> = each.collect();
     let left_out = (!each.is_empty()).then(|| format!("left out: {}", each.join("; ")));
     let taken = importer.taken().into_iter();
-    let taken = taken.map(|taken| format!("{} {}", grouped(taken.count), taken.how));
+    let taken = taken.map(|taken| format!("{}: {}", taken.how, grouped(taken.count)));
     left_out.into_iter().chain(taken).collect()
 }
 
@@ -166,7 +166,11 @@ pub(super) fn head_with(
 ) -> Result<Option<Vec<u8>>, Failure> {
     let mut has_new = false;
     for note in notes {
-        has_new |= header.note_in_room(note.clone());
+        let has_room = header.note_in_room(note.clone());
+        if !has_room {
+            log::warn!("{name}: its head has no room for this note: {note}");
+        }
+        has_new |= has_room;
     }
     let head = has_new.then(|| head_bytes(header)).transpose();
     head.map_err(|error| cannot_write(name, error))

@@ -44,14 +44,19 @@ fn subtree_end(size: u64, leaves: &Range<u64>, at: u64) -> u64 {
     (at + length).min(leaves.end)
 }
 
-/// The hash of a file of `size` bytes, from the values of its parts in order. `None` if these are
-/// not the values of all parts.
+/// The hash of a file of `size` bytes, which is at most [`i64::MAX`], from the values of its parts
+/// in order. `None` if these are not the values of all parts, each once.
 pub(super) fn whole_hash(
     size: u64,
     parts: impl IntoIterator<Item = (Range<u64>, SubtreeValues)>,
 ) -> Option<blake3::Hash> {
     let mut subtrees = Vec::new();
+    let mut next = 0;
     for (part, values) in parts {
+        if part.start != next || part.end < next || part.end > size {
+            return None;
+        }
+        next = part.end;
         let leaves = leaves(size, &part);
         let mut at = leaves.start;
         for value in values {
@@ -66,11 +71,13 @@ pub(super) fn whole_hash(
             return None;
         }
     }
-    let mut subtrees = subtrees.into_iter().peekable();
     if size <= LEAF {
-        let (_, value) = subtrees.next()?;
-        return Some(blake3::Hash::from_bytes(value));
+        return match subtrees[..] {
+            [(_, value)] if next == size => Some(blake3::Hash::from_bytes(value)),
+            _ => None,
+        };
     }
+    let mut subtrees = subtrees.into_iter().peekable();
     let left = left_subtree_len(size);
     let values = [0..left, left..size].map(|half| node(&mut subtrees, half));
     match values {
@@ -244,6 +251,59 @@ mod tests {
                 assert_eq!(hash, Some(blake3::hash(bytes)), "{size} in {borders:?}");
                 let without_last = values[..values.len() - 1].to_vec();
                 assert_eq!(whole_hash(size as u64, without_last), None);
+            }
+        }
+    }
+
+    /// Values that are not of the file's parts give no hash, whatever their ranges.
+    #[test]
+    fn gaps_overlaps_and_values_too_many_give_no_hash() {
+        let bytes = [7; 5000];
+        let values_of = |size: u64, part: Range<u64>| {
+            let mut reader = HashedRange::new(Cursor::new(&bytes[..size as usize]), size, part);
+            reader.read_start(reader.leaves.start).expect("bytes");
+            reader.finish().expect("bytes")
+        };
+        for size in [700u64, 5000] {
+            let middle = size / 2;
+            let [left, right] = [0..middle, middle..size].map(|part| {
+                let values = values_of(size, part.clone());
+                (part, values)
+            });
+            let hash = |parts: &[(Range<u64>, SubtreeValues)]| whole_hash(size, parts.to_vec());
+            let whole = Some(blake3::hash(&bytes[..size as usize]));
+            assert_eq!(hash(&[left.clone(), right.clone()]), whole);
+            let moved = |(_, values): &(Range<u64>, SubtreeValues), start: u64, end: u64| {
+                let part = start..end;
+                (part, values.clone())
+            };
+            let mut more = right.clone();
+            more.1.push([1; 32]);
+            let mut more_left = left.clone();
+            more_left.1.push([1; 32]);
+            let mut fewer = right.clone();
+            fewer.1.pop();
+            let wrong = [
+                vec![],
+                vec![left.clone()],
+                vec![right.clone()],
+                vec![right.clone(), left.clone()],
+                vec![left.clone(), left.clone(), right.clone()],
+                vec![left.clone(), right.clone(), right.clone()],
+                vec![left.clone(), more],
+                vec![more_left, right.clone()],
+                vec![left.clone(), fewer],
+                vec![left.clone(), moved(&right, middle + 1, size)],
+                vec![left.clone(), moved(&right, middle - 1, size)],
+                vec![left.clone(), moved(&right, middle, size - 1)],
+                vec![left.clone(), moved(&right, middle, size + 1)],
+                vec![left.clone(), moved(&right, middle, u64::MAX)],
+                vec![left.clone(), moved(&right, u64::MAX, u64::MAX)],
+                vec![left.clone(), moved(&right, size, middle)],
+                vec![left.clone(), right.clone(), moved(&right, size, size)],
+            ];
+            for (number, parts) in wrong.iter().enumerate() {
+                assert_eq!(hash(parts), None, "{size}, {number}");
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use broadleaf_filter::filter_in_words;
 use broadleaf_report::number::grouped;
 use broadleaf_trace::WriteError;
 use broadleaf_trace::reduced::{ReducedHeader, ReducedWriter};
@@ -14,8 +15,8 @@ use crate::failure::Failure;
 use crate::output::{Output, argument, refuse_input};
 use crate::watch::{Watch, Work};
 
-/// Joins `parts`, the files of all parts of a reduced trace in any order. The result equals, to the byte, the reduced form that one
-/// machine makes of the whole trace. Gives the progress to `watch`.
+/// Joins `parts`, the files of all parts of a reduced trace in any order. The result equals, to the
+/// byte, the reduced form that one machine makes of the whole trace. Gives the progress to `watch`.
 ///
 /// # Errors
 /// If parts are missing, given twice, damaged, or of different traces, machines or filters, or if
@@ -30,7 +31,7 @@ pub fn join(
     let output = output.ok_or_else(no_output)?;
     refuse_input(output, parts.iter().map(PathBuf::as_path))?;
     let opened = parts.iter().map(|path| PartFile::open(path));
-    let mut parts = in_order(opened.collect::<Result<_, _>>()?)?;
+    let parts = in_order(opened.collect::<Result<_, _>>()?)?;
     let (hash, family) = checked(&parts)?;
     let out = create(output, force)?;
     let out_name = out.name().to_owned();
@@ -43,7 +44,7 @@ pub fn join(
     let bytes = parts.iter().map(|part| part.facts.body).sum();
     let task = watch.begin("joining", Work::Bytes(bytes));
     let mut done = 0;
-    for part in &mut parts {
+    for part in &parts {
         append(part, &mut writer, &out_name)?;
         done += part.facts.body;
         task.set(done, writer.accesses());
@@ -64,7 +65,10 @@ pub fn join(
         bytes,
         kept,
         accesses,
-        next: format!("broadleaf compare {}", argument(output)),
+        next: match output.as_os_str() == "-" {
+            true => "broadleaf compare FILE, with the file of this output".to_owned(),
+            false => format!("broadleaf compare {}", argument(output)),
+        },
     })
 }
 
@@ -88,9 +92,9 @@ fn in_order(mut parts: Vec<PartFile>) -> Result<Vec<PartFile>, Failure> {
             )));
         }
     }
-    let given = |number| parts.iter().any(|part| part.number.number() == number);
+    let mut given = parts.iter().map(|part| part.number.number()).peekable();
     let missing: Vec<String> = (1..=of)
-        .filter(|&number| !given(number))
+        .filter(|number| given.next_if_eq(number).is_none())
         .filter_map(|number| PartNumber::new(number, of))
         .map(|number| number.to_string())
         .take(MOST_NAMED)
@@ -118,6 +122,7 @@ const MOST_NAMED: usize = 8;
 /// machines.
 fn checked(parts: &[PartFile]) -> Result<(String, String), Failure> {
     let first = &parts[0];
+    let filter = filter_in_words();
     let mut next = 0;
     for part in parts {
         let (one, other) = (&first.facts, &part.facts);
@@ -127,9 +132,11 @@ fn checked(parts: &[PartFile]) -> Result<(String, String), Failure> {
         if one.family != other.family {
             return Err(differ(first, part, "are for different machines"));
         }
-        if one.filter != other.filter {
-            let why = "were made by versions of Broadleaf with different filters";
-            return Err(differ(first, part, why));
+        if other.filter != filter {
+            return Err(Failure::Wrong(format!(
+                "{}: was made by a version of Broadleaf with another filter: reduce this part again",
+                part.name
+            )));
         }
         if other.from != next {
             return Err(differ(first, part, "divide the trace otherwise"));
@@ -137,8 +144,11 @@ fn checked(parts: &[PartFile]) -> Result<(String, String), Failure> {
         next = other.to;
     }
     let of_part = |part: &PartFile| (part.facts.from..part.facts.to, part.facts.hashes.clone());
-    let hash = whole_hash(first.facts.size, parts.iter().map(of_part));
-    match hash.filter(|_| next == first.facts.size) {
+    let hash = match next == first.facts.size {
+        true => whole_hash(next, parts.iter().map(of_part)),
+        false => None,
+    };
+    match hash {
         Some(hash) => Ok((
             format!("blake3:{}", hash.to_hex()),
             first.facts.family.clone(),
@@ -156,7 +166,7 @@ fn differ(one: &PartFile, other: &PartFile, why: &str) -> Failure {
 
 /// Copies the chunks of a part.
 fn append(
-    part: &mut PartFile,
+    part: &PartFile,
     writer: &mut ReducedWriter<Output>,
     out_name: &str,
 ) -> Result<(), Failure> {
@@ -171,3 +181,6 @@ fn append(
         error => cannot_write(out_name, error),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,8 @@ use crate::source::slice::TraceSlice;
 use crate::watch::Work;
 
 /// Writes the reduced form of a part of `trace`. The filter begins each chunk of a trace without
-/// knowledge, and the writer each section. So the part's chunks are those of the whole trace's form.
+/// knowledge, and the writer each section. So the part's chunks are those of the whole trace's
+/// form.
 pub(super) fn reduce_part(
     request: &ReduceRequest<'_>,
     part: PartNumber,

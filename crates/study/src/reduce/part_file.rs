@@ -7,8 +7,9 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Take};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use broadleaf_trace::reduced::ReducedReader;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -36,7 +37,7 @@ pub(super) struct PartFacts {
     pub(super) number: u32,
     /// The number of parts.
     pub(super) of: u32,
-    /// A hash of the trace's head and index, and of the checks of some chunks.
+    /// A hash of the trace's head and index.
     pub(super) trace: String,
     /// The size of the trace, in bytes.
     pub(super) size: u64,
@@ -51,6 +52,13 @@ pub(super) struct PartFacts {
     pub(super) family: String,
     /// The length of the reduced trace in the file, in bytes.
     pub(super) body: u64,
+}
+
+impl PartFacts {
+    /// Returns true if the part lies within the trace, and the trace is as long as a file can be.
+    const fn have_bounds(&self) -> bool {
+        self.from <= self.to && self.to <= self.size && self.size <= i64::MAX.cast_unsigned()
+    }
 }
 
 /// The start of a part's file.
@@ -71,7 +79,8 @@ pub(super) fn end(facts: &PartFacts) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// An open part of a reduced trace.
+/// A part of a reduced trace. Its file is open only while it is read: there may be more parts
+/// than files that a process may open.
 #[derive(Debug)]
 pub(super) struct PartFile {
     /// The name in messages.
@@ -79,11 +88,11 @@ pub(super) struct PartFile {
     pub(super) facts: PartFacts,
     /// The number of the part, from the facts.
     pub(super) number: PartNumber,
-    file: File,
+    path: PathBuf,
 }
 
 impl PartFile {
-    /// Opens a part and reads its facts.
+    /// Reads the facts of a part.
     ///
     /// # Errors
     /// If the file cannot be read, is no part, or is damaged.
@@ -103,10 +112,13 @@ impl PartFile {
                  writes one",
             ));
         }
+        let damaged = || wrong("is damaged or cut short: reduce this part again");
+        if head.len() < HEAD_BYTES as usize {
+            return Err(damaged());
+        }
         if head[PART_MAGIC.len()..] != PART_VERSION.to_le_bytes() {
             return Err(wrong("was written by another version of Broadleaf"));
         }
-        let damaged = || wrong("is damaged or cut short: reduce this part again");
         let tail_at = size.checked_sub(TAIL_BYTES).ok_or_else(damaged)?;
         let mut tail = [0; TAIL_BYTES as usize];
         file.seek(SeekFrom::Start(tail_at)).map_err(cannot)?;
@@ -125,14 +137,19 @@ impl PartFile {
         }
         let facts: PartFacts = serde_json::from_slice(&facts).map_err(|_| damaged())?;
         let number = PartNumber::new(facts.number, facts.of).ok_or_else(damaged)?;
-        if HEAD_BYTES.checked_add(facts.body) != Some(facts_at) || facts.from > facts.to {
+        if HEAD_BYTES.checked_add(facts.body) != Some(facts_at) || !facts.have_bounds() {
+            return Err(damaged());
+        }
+        file.seek(SeekFrom::Start(HEAD_BYTES)).map_err(cannot)?;
+        let body = ReducedReader::new((&file).take(facts.body)).map_err(|_| damaged())?;
+        if body.header().family != facts.family {
             return Err(damaged());
         }
         Ok(Self {
             name,
             facts,
             number,
-            file,
+            path: path.to_owned(),
         })
     }
 
@@ -140,8 +157,9 @@ impl PartFile {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub(super) fn body(&mut self) -> io::Result<Take<&File>> {
-        self.file.seek(SeekFrom::Start(HEAD_BYTES))?;
-        Ok((&self.file).take(self.facts.body))
+    pub(super) fn body(&self) -> io::Result<Take<File>> {
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(HEAD_BYTES))?;
+        Ok(file.take(self.facts.body))
     }
 }

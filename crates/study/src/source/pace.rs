@@ -21,11 +21,10 @@ pub(crate) struct ReplayPace {
 impl ReplayPace {
     /// Returns the pace of a recording with this index.
     pub(super) fn of(index: &TraceIndex) -> Self {
-        let next = index.chunks.iter().skip(1).map(|chunk| chunk.offset);
-        let end = index.size.saturating_sub(index.cut);
-        let chunks = index.chunks.iter().zip(next.chain([end]));
-        let sizes = chunks.map(|(chunk, end)| {
-            let (accesses, bytes) = (chunk.totals.accesses(), end.saturating_sub(chunk.offset));
+        let chunks = index.chunks.iter().enumerate();
+        let sizes = chunks.map(|(number, chunk)| {
+            let (accesses, range) = (chunk.totals.accesses(), index.chunk_range(number));
+            let bytes = range.end.saturating_sub(range.start);
             [accesses, bytes + accesses / ACCESSES_PER_BYTE]
         });
         Self::of_chunks(sizes)

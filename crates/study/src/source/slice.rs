@@ -15,11 +15,6 @@ use super::sections::Sections;
 use super::{ReadError, Trace, TraceReading};
 use crate::reduce::{HashedRange, PartNumber, SubtreeValues};
 
-/// The bytes of the check that ends a chunk.
-const CHECK_BYTES: u64 = 8;
-/// The maximum number of chunks whose checks identify a trace.
-const MOST_CHECKS: usize = 256;
-
 /// Successive chunks of a recording, as the source of a replay.
 pub(crate) struct TraceSlice {
     origin: Origin,
@@ -62,15 +57,14 @@ impl TraceSlice {
         }
         let sections = Sections::of(&index);
         let chunks = sections.chunks_of(part, &ReplayPace::of(&index));
-        let starts_at = |chunk: usize| index.chunks.get(chunk).map_or(index.end, |it| it.offset);
         let bytes = Range {
             start: match part.is_first() {
                 true => 0,
-                false => starts_at(chunks.start),
+                false => index.chunk_range(chunks.start).start,
             },
             end: match part.is_last() {
                 true => index.size,
-                false => starts_at(chunks.end),
+                false => index.chunk_range(chunks.end).start,
             },
         };
         // Copies of a file share its position, so this comes before the reader.
@@ -132,16 +126,12 @@ impl TraceSlice {
     }
 }
 
-/// A hash of a trace's head and index, and of the checks of some of its chunks.
+/// A hash of a trace's head and index. The chunks of other parts are not read: a copy may lack them.
+/// The joined hash is of all chunks as they were read, so that a mixture has the hash of no trace.
 fn identity(mut file: File, index: &TraceIndex) -> io::Result<String> {
-    let first = index.chunks.first();
-    let head = first.map_or(index.end, |chunk| chunk.offset);
-    let each = index.chunks.len().div_ceil(MOST_CHECKS).max(1);
-    let next = index.chunks.iter().skip(1).map(|chunk| chunk.offset);
-    let ends = next.chain(first.map(|_| index.end)).step_by(each);
-    let checks = ends.map(|end| end.saturating_sub(CHECK_BYTES)..end);
+    let head = index.chunk_range(0).start;
     let mut hasher = blake3::Hasher::new();
-    for part in [0..head, index.end..index.size].into_iter().chain(checks) {
+    for part in [0..head, index.end..index.size] {
         file.seek(SeekFrom::Start(part.start))?;
         hasher.update_reader((&file).take(part.end - part.start))?;
     }

@@ -53,10 +53,9 @@ impl<R: Read + Seek> TraceReader<R> {
                 size,
             });
         }
-        let starts_at = |chunk: usize| index.chunks.get(chunk).map_or(index.end, |it| it.offset);
         let start = match chunks.start {
             0 => length,
-            first => starts_at(first),
+            first => index.chunk_range(first).start,
         };
         let options = ReadOptions {
             keep_going: false,
@@ -71,7 +70,7 @@ impl<R: Read + Seek> TraceReader<R> {
         let last = before.iter().rfind(|chunk| chunk.kind.holds_visits());
         reader.process = last.map(|chunk| chunk.process);
         reader.some = (chunks.end < index.chunks.len()).then(|| SomeChunks {
-            end: starts_at(chunks.end),
+            end: index.chunk_range(chunks.end).start,
             listed: index.chunks[..chunks.end].to_vec(),
         });
         Ok(reader)

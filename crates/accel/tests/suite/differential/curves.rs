@@ -166,7 +166,9 @@ fn points_of(mut counts: CountsByName) -> CountsByName {
     counts
 }
 
-/// The points of the oracle's curve: a TLB of each geometry, one access after the other.
+/// The points of the oracle's curve: a TLB of each geometry, at the pace of [`Pace::Leap`].
+///
+/// [`Pace::Leap`]: broadleaf_oracle::Pace::Leap
 fn points_of_oracle(recording: &Recording, policy: PolicySpec, machine: Machine) -> CountsByName {
     let others = broadleaf_oracle::curve(recording, policy, machine, &GEOMETRIES);
     let missing = others.into_iter().filter(|other| other.tlb.misses > 0);

@@ -150,6 +150,66 @@ fn a_part_reads_its_own_chunks_and_no_others() {
     }
 }
 
+/// A copy of a trace may lack chunks of another part.
+#[test]
+fn a_part_needs_no_chunk_of_another_part() {
+    let folder = folder("reduce-parts-lacking");
+    let header = Header::new(Grain::Page);
+    let mut encoder = Encoder::new(Vec::new(), &header).expect("a head");
+    for chunk in 0..6 {
+        let long = [0, 1, 3].map(|page| long_visit(0x9000 + page, 6_000_000));
+        encoder.visits(&long).expect("visits");
+        let scattered = (0..4000u64).map(|at| long_visit(at * at * (chunk + 7) % 100_003, 1));
+        encoder
+            .visits(&scattered.collect::<Vec<_>>())
+            .expect("visits");
+        encoder.flush().expect("a chunk");
+    }
+    let bytes = encoder.finish().expect("a trace");
+    let trace = file(&folder, "x.bl", &bytes);
+    let index = TraceIndex::read(std::io::Cursor::new(&bytes)).expect("an index");
+    let parts = reduce_parts(&trace, 3, &[]);
+    let whole: Vec<Vec<u8>> = parts.iter().map(|part| fs::read(part).unwrap()).collect();
+    let streams = (0..index.chunks.len()).filter(|&at| index.chunks[at].totals.loads > 0);
+    let streams: Vec<usize> = streams.collect();
+    // The first chunk of the first part. A part reads 1 KiB before its chunks.
+    let range = index.chunk_range(streams[0]);
+    let next = index.chunk_range(streams[1]);
+    assert!(next.end - range.end > 1024, "{next:?}");
+    let mut lacking = bytes.clone();
+    lacking[range.start as usize..range.end as usize].fill(0);
+    fs::write(&trace, &lacking).expect("it can be written");
+    for number in [2, 3] {
+        let (part, output) = (format!("{number}/3"), parts[number - 1].clone());
+        let made = run(&["reduce", &trace, "--part", &part, "-o", &output, "--force"]);
+        assert!(made.status.success(), "{}", stderr(&made));
+        assert!(fs::read(output).expect("a part") == whole[number - 1]);
+    }
+}
+
+/// More parts than files that the process may open, and a form on standard output.
+#[test]
+fn any_number_of_parts_are_joined_with_few_open_files() {
+    let folder = folder("reduce-parts-many");
+    let trace = several_chunks(0x9000, &Header::new(Grain::Page));
+    let trace = file(&folder, "x.bl", &trace);
+    let parts = reduce_parts(&trace, 30, &[]);
+    let whole = format!("{trace}.whole");
+    reduce(&trace, &["-o", &whole]);
+    let joined = std::process::Command::new("sh")
+        .args(["-c", "ulimit -n 20 && exec \"$@\"", "sh"])
+        .arg(broadleaf(&[]).get_program())
+        .args(["reduce", "-o", "-", "--join"])
+        .args(&parts)
+        .output()
+        .expect("a shell");
+    assert!(joined.status.success(), "{}", stderr(&joined));
+    assert!(joined.stdout == fs::read(&whole).expect("a form"));
+    let told = stderr(&joined);
+    assert!(told.contains("broadleaf compare FILE"), "{told}");
+    assert!(!told.contains("compare -"), "{told}");
+}
+
 #[test]
 fn parts_that_do_not_belong_together_are_refused() {
     let folder = folder("reduce-parts-refused");
@@ -164,6 +224,7 @@ fn parts_that_do_not_belong_together_are_refused() {
     reduce(&trace, &[&more[..], &["-o", &machine]].concat());
     let mut bytes = fs::read(&parts[1]).expect("a part");
     let cut = file(&folder, "cut", &bytes[..bytes.len() - 30]);
+    let short = file(&folder, "short", &bytes[..11]);
     bytes[200] ^= 4;
     let damaged = file(&folder, "damaged", &bytes);
     let with = |second: &str| {
@@ -184,6 +245,7 @@ fn parts_that_do_not_belong_together_are_refused() {
         (with(&fewer[1]), "divide the trace otherwise"),
         (with(&machine), "are for different machines"),
         (with(&cut), "is damaged or cut short"),
+        (with(&short), "is damaged or cut short"),
         (with(&damaged), "is damaged"),
         (with(&trace), "is no part of a reduced trace"),
     ] {
