@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { PAGES, browser, json, names, open, recordsOf, rows, saved } from "./browser.mjs";
-import { tiles, violations } from "./browser.mjs";
+import { openChanged, tiles, violations } from "./browser.mjs";
 
 let chromium;
 before(async () => {
@@ -19,13 +19,14 @@ const only = (name) => ({ skip: !all.includes(name) });
 const wordsOf = (text) => text.toLowerCase().split(/[^\p{L}\p{N}%]+/u).filter(Boolean);
 
 /** Checks the head of a page: sentences, run time, and commands with their purposes. */
-async function checkAnswer(page, { sentence, run_time, commands }) {
+async function checkAnswer(page, { sentence, run_time, page_faults, commands }) {
   const texts = (selector) =>
     page.$$eval(selector, (all) => all.map((one) => one.textContent));
   const said = await texts(".answer h1, .answer .rest");
   assert.deepEqual(wordsOf(said.join(" ")), wordsOf(sentence));
   const times = await texts(".answer .run-time");
   assert.deepEqual(wordsOf(times.join(" ")), wordsOf(run_time ?? ""));
+  assert.deepEqual(await texts(".answer .page-faults"), page_faults ? [page_faults] : []);
   assert.deepEqual(
     await texts(".answer .next code"),
     commands.map(({ command }) => command).filter((command) => command !== ""),
@@ -48,16 +49,19 @@ for (const name of all) {
         await checkAnswer(page, advice[0]);
         const others = await page.textContent(".others");
         for (const other of comparisons.filter((_, place) => place !== at)) {
-          assert.ok(others.includes(other.advice[0].sentence), other.trace.path);
+          const { sentence, run_time, page_faults } = other.advice[0];
+          for (const said of [sentence, run_time, page_faults].filter(Boolean)) {
+            assert.ok(others.includes(said), `${other.trace.path}: ${said}`);
+          }
         }
       }
     } else if (own === undefined) {
       const [first, ...others] = json(name).advice;
       await checkAnswer(page, first);
-      for (const { machine, sentence } of others) {
+      for (const { machine, sentence, run_time, page_faults } of others) {
         const there = page.locator(".others dt", { hasText: machine });
         const shown = await there.locator("xpath=following-sibling::dd[1]").textContent();
-        assert.ok(shown.startsWith(sentence), machine);
+        assert.equal(shown, [sentence, run_time, page_faults].filter(Boolean).join(" "), machine);
       }
     } else {
       await checkAnswer(page, name === "advise" ? json(name).advice : own);
@@ -65,6 +69,16 @@ for (const name of all) {
     await page.context().close();
   });
 }
+
+test("every answer has its page faults", { skip: !all.includes("compare-machines") }, async () => {
+  const sentences = ["Page faults: the first.", "Page faults: the second."];
+  const page = await openChanged(chromium, "compare-machines", ([comparison]) => {
+    sentences.forEach((sentence, at) => (comparison.advice[at].page_faults = sentence));
+  });
+  assert.equal(await page.textContent(".answer .page-faults"), sentences[0]);
+  assert.ok((await page.textContent(".others dd")).endsWith(sentences[1]));
+  await page.context().close();
+});
 
 // The JSON of these commands is the first record of the page.
 for (const name of all.filter((one) => one !== "paper" && !one.startsWith("compare"))) {
@@ -323,6 +337,70 @@ test("the difference of a paper's repetitions: verdicts and figures", only("pape
   assert.equal(claim.other, verdict(before));
   assert.ok(figure.name.startsWith(`${title}: `) && figure.name.endsWith(`, ${columns[column]}`));
   assert.equal(Number(figure.change), Number(lines[0][column]) - Number(figure.other));
+});
+
+test("the difference of a paper's repetitions: figures with marks", only("paper"), async () => {
+  const [at, row, name] = [0, "first", "Marks: first, thesis's"];
+  const before = ["1,234", "12.3%", "1.5x", "+-0.31", "about 2 of 3", "-"];
+  const after = ["1,235", "10.3%", "2.5x", "+-0.51", "about 1 of 3", "4k"];
+  const columns = ["program", "whose", "accesses", "share", "gain", "range", "words", "best"];
+  const table = (cells) => ({
+    title: "Marks",
+    columns,
+    claims: [],
+    rows: [
+      [row, "thesis's", ...cells],
+      ["other", "thesis's", "1", "2", "3", "4", "5", "6"],
+    ],
+  });
+  const page = await openChanged(chromium, "paper", ([paper]) => (paper.tables[at] = table(after)));
+  const other = recordsOf("paper");
+  other[0].tables[at] = table(before);
+  await page.setInputFiles("#difference input[type=file]", {
+    name: "other.json",
+    mimeType: "application/json",
+    buffer: Buffer.from(JSON.stringify(other)),
+  });
+  await page.waitForSelector("#difference td");
+  const all = rows(await saved(page, "difference", "csv"));
+  const changed = all.filter((line) => line.this !== line.other);
+  assert.deepEqual(
+    changed.map((line) => line.name),
+    columns.slice(2).map((column) => `${name}, ${column}`),
+  );
+  const changes = changed.map(({ change }) => change);
+  assert.deepEqual(changes.slice(0, 3), ["1", "-2", "1"]);
+  assert.ok(Math.abs(Number(changes[3]) - 0.2) < 1e-9);
+  assert.deepEqual(changes.slice(4), ["", ""]);
+  assert.deepEqual([changed[5].other, changed[5].this], ["-", "4k"]);
+  await page.context().close();
+});
+
+test("several: figures of traces that were shown before are dropped", only("several"), async () => {
+  const page = await open(chromium, "several");
+  const select = ".controls.trace select";
+  const places = await page.$$eval(`${select} option`, (all) => all.map(({ value }) => value));
+  for (const place of [...places, ...places, "0"]) await page.selectOption(select, place);
+  // Observers of sizes run with the next frames.
+  await page.waitForTimeout(200);
+  const [gone, there] = await page.evaluate(() => {
+    const { get } = Object.getOwnPropertyDescriptor(Node.prototype, "isConnected");
+    const asked = [0, 0];
+    Object.defineProperty(Node.prototype, "isConnected", {
+      configurable: true,
+      get() {
+        const isThere = get.call(this);
+        if (this.className === "canvas") asked[Number(isThere)] += 1;
+        return isThere;
+      },
+    });
+    dispatchEvent(new Event("beforeprint"));
+    dispatchEvent(new Event("afterprint"));
+    return asked;
+  });
+  assert.ok(there > 0);
+  assert.equal(gone, 0);
+  await page.context().close();
 });
 
 test("several: the means, and each trace in turn", only("several"), async () => {
