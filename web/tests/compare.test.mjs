@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { after, before, test } from "node:test";
 import { PAGES, browser, json, names, open, openChanged } from "./browser.mjs";
-import { recordsOf, rows, saved, tiles } from "./browser.mjs";
+import { recordsOf, rows, saved, tiles, violations } from "./browser.mjs";
 
 let chromium;
 before(async () => {
@@ -199,6 +199,42 @@ test(
     );
     assert.equal(marks.length, structures.length);
     structures.forEach(({ name }, i) => assert.ok(marks[i].startsWith(name)));
+    await page.context().close();
+  },
+);
+
+test(
+  "each machine has the curves of its own page sizes",
+  { skip: !compared.includes("compare-curve") },
+  async () => {
+    const page = await openChanged(chromium, "compare-curve", ([comparison]) => {
+      const { results, machines } = comparison;
+      const larger = (points) => points.map((point) => ({ ...point, page_size: 16384 }));
+      const there = results.map(({ curve, ...cell }) => ({
+        ...cell,
+        machine: "other",
+        ...(curve && { curve: larger(curve) }),
+      }));
+      results.push(...there);
+      const [{ structures }] = machines;
+      const marks = structures.map((one) => ({ ...one, name: "mark", sizes: [16384] }));
+      machines.push({ ...machines[0], name: "other", structures: marks });
+    });
+    const sizes = async () => {
+      const points = rows(await saved(page, "curves", "csv"));
+      return new Set(points.map((point) => `${point.machine} ${point.page_size}`));
+    };
+    const [first] = recordsOf("compare-curve")[0].machines;
+    for (const one of await sizes()) assert.ok(one.startsWith(`${first.name} `), one);
+    const picker = page.locator("#curves label", { hasText: "Machine" }).locator("select");
+    await picker.selectOption("other");
+    assert.deepEqual([...(await sizes())], ["other 16384"]);
+    const offered = page.locator("#curves label", { hasText: "Pages of" }).locator("option");
+    assert.deepEqual(await offered.allTextContents(), ["16 KiB"]);
+    assert.ok((await page.locator("#curves .series").count()) > 0);
+    const marks = await page.locator("#curves .mark text").allTextContents();
+    assert.ok(marks.length > 0 && marks.every((mark) => mark.startsWith("mark:")));
+    assert.deepEqual(await violations(page), []);
     await page.context().close();
   },
 );
