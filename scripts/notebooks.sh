@@ -27,6 +27,19 @@ for name in "$@"; do
     "$venv/bin/python" -m nbconvert --to notebook --execute --inplace \
       --ClearMetadataPreprocessor.enabled=True \
       --ClearMetadataPreprocessor.clear_notebook_metadata=False "$name.ipynb"
+    "$venv/bin/python" - "$name.ipynb" <<'END'
+import sys
+import nbformat
+
+# A report page is large, and a kept one would soon be another than the package's.
+file = sys.argv[1]
+notebook = nbformat.read(file, as_version=4)
+for cell in notebook.cells:
+    if cell.cell_type == "code":
+        shown = lambda output: output.get("data", {}).get("text/html", "")
+        cell.outputs = [one for one in cell.outputs if not shown(one).startswith("<iframe ")]
+nbformat.write(notebook, file)
+END
     "$venv/bin/python" -m nbconvert --to markdown "$name.ipynb"
   )
   cp "$folder/$name/$name.ipynb" "$notebooks/"

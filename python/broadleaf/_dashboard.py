@@ -15,13 +15,14 @@ from typing import Any
 from distributed.diagnostics.plugin import SchedulerPlugin
 from tornado.web import RequestHandler
 
-NAME = "broadleaf-sweeps"
-"""The name of the plugin, and of the topic of its messages."""
+from ._dask import TOPIC
 
 _KEPT = 20
 """The most sweeps on the page."""
 _WINDOW = 30.0
 """The seconds that a rate is the mean of."""
+_LOST = "stopped: the calling process went away"
+"""The state of a sweep whose client is gone."""
 _REFRESH = 2
 """The seconds between two loads of the page."""
 
@@ -107,7 +108,7 @@ class _SweepRecord:
 class SweepPage(SchedulerPlugin):
     """Keeps the state of the sweeps of a scheduler, and shows it on the scheduler's HTTP server.
 
-    Clients and workers log what happens under the topic `NAME`. Each message has ``sweep``, the sweep's identifier,
+    Clients and workers log what happens under the topic `TOPIC`. Each message has ``sweep``, the sweep's identifier,
     and ``kind``: ``begun``, ``progress``, ``again``, ``kept``, ``failed`` or ``ended``.
     """
 
@@ -124,7 +125,13 @@ class SweepPage(SchedulerPlugin):
             (r"(?:/.*)?/broadleaf", _Page, {"sweeps": self}),
             (r"(?:/.*)?/broadleaf\.json", _Json, {"sweeps": self}),
         ]
-        scheduler.http_application.add_handlers(r".*$", routes)
+        application = scheduler.http_application
+        application.add_handlers(r".*$", routes)
+        # The first route that matches answers. An older version of this plugin may have added its own.
+        rules = application.default_router.rules
+        for rule in [rule for rule in rules if _leads_to(rule, self)]:
+            rules.remove(rule)
+            rules.insert(0, rule)
         # Bokeh's pages have a row of links. A scheduler without Bokeh has not imported the module.
         dashboard = sys.modules.get("distributed.dashboard.scheduler")
         with suppress(AttributeError, KeyError, TypeError):
@@ -134,13 +141,16 @@ class SweepPage(SchedulerPlugin):
 
     def log_event(self, topic: str, msg: Any) -> None:
         """Takes a message."""
-        if topic != NAME:
+        if topic != TOPIC:
             return
         now = self.clock()
         if msg["kind"] == "begun":
             self._begin(msg, now)
         sweep = self.sweeps.get(msg["sweep"])
         if sweep is not None:
+            if sweep.state == _LOST and msg["kind"] != "progress":
+                # The client has connected again. Progress is of workers, which may hear of its loss late.
+                sweep.state, sweep.end = "running", None
             self._take(sweep, msg, now)
             sweep.sample(now)
 
@@ -181,10 +191,10 @@ class SweepPage(SchedulerPlugin):
                 del sweep.running[number]
 
     def remove_client(self, scheduler: Any, client: str) -> None:
-        """Ends the sweeps of a client that died."""
+        """Ends the sweeps of a client that died. They run again if the client connects again and sends a message."""
         for sweep in self.sweeps.values():
             if sweep.client == client:
-                self._end(sweep, "stopped: the calling process went away", self.clock())
+                self._end(sweep, _LOST, self.clock())
 
     def to_dict(self) -> dict[str, Any]:
         """All sweeps, the newest first."""
@@ -201,6 +211,12 @@ class SweepPage(SchedulerPlugin):
             '<nav><a href="status">Dask</a> <a href="broadleaf.json">JSON</a></nav><h1>Broadleaf sweeps</h1>'
             f"{shown or '<p>No sweep yet.</p>'}</body></html>"
         )
+
+
+def _leads_to(rule: Any, sweeps: SweepPage) -> bool:
+    """True for the routes of a page."""
+    inner = getattr(rule.target, "rules", [])
+    return any((one.target_kwargs or {}).get("sweeps") is sweeps for one in inner)
 
 
 class _Handler(RequestHandler):

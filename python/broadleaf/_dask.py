@@ -25,8 +25,11 @@ _LOOK = 0.05
 """The seconds between two looks at the tasks and their progress."""
 _REPORT = 0.5
 """The seconds between two messages of a running task."""
-_TOPIC = "broadleaf-sweeps"
-"""The topic of all messages. The plugin of the scheduler has the same name."""
+TOPIC = f"broadleaf-sweeps-{_broadleaf.build()[0]}"
+"""The topic of all messages, and the name of the scheduler's plugin.
+
+A scheduler keeps its plugins. The version in the name keeps an old plugin from messages of a new version.
+"""
 _SWEEPS: dict[str, DaskSweep] = {}
 """The sweeps of this process whose progress is shown, by identifier."""
 _SWEEPS_LOCK = threading.Lock()
@@ -84,7 +87,7 @@ class _TaskReport:
     def send(self, accesses: int) -> None:
         self.last = time.monotonic()
         message = {**self.message, "kind": "progress", "accesses": accesses, "worker": str(self.worker.address)}
-        self.worker.log_event(_TOPIC, message)
+        self.worker.log_event(TOPIC, message)
 
     def __call__(self, doing: str, done: int, total: int | None, unit: str) -> None:
         state = self.worker.state.tasks.get(self.key)
@@ -133,7 +136,7 @@ class _Messages:
             # A page that lacks a message must not end a sweep.
             with suppress(Exception):
                 while self.pending:
-                    await self.client.scheduler.log_event(topic=_TOPIC, msg=self.pending.popleft())
+                    await self.client.scheduler.log_event(topic=TOPIC, msg=self.pending.popleft())
 
     def flush(self) -> None:
         """Waits until all messages are sent, or the scheduler does not answer."""
@@ -212,7 +215,7 @@ class DaskSweep:
         self._client = client.id
         with _SWEEPS_LOCK:
             _SWEEPS[self.name] = self
-            client.subscribe_topic(_TOPIC, _heard)
+            client.subscribe_topic(TOPIC, _heard)
 
     def _listen_no_more(self, client: Any) -> None:
         with _SWEEPS_LOCK:
@@ -221,7 +224,7 @@ class DaskSweep:
             if ended is not None and not others:
                 # A client that lost its scheduler cannot.
                 with suppress(Exception):
-                    client.unsubscribe_topic(_TOPIC)
+                    client.unsubscribe_topic(TOPIC)
 
     def _run(self, client: Any, messages: _Messages) -> None:
         from distributed import as_completed
@@ -333,9 +336,9 @@ class DaskSweep:
 def _register_page(client: Any) -> None:
     """Adds the page of sweeps to the scheduler, unless it has one."""
     try:
-        from ._dashboard import NAME, SweepPage
+        from ._dashboard import SweepPage
 
-        client.register_plugin(SweepPage(), name=NAME)
+        client.register_plugin(SweepPage(), name=TOPIC)
     except Exception as error:
         # An old version of Dask, or a scheduler without the package.
         _log.warning("the scheduler shows no page of this sweep: %s", error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import broadleaf
 import distributed
 import pytest
 from broadleaf import _dask
-from broadleaf._dashboard import NAME, SweepPage
+from broadleaf._dashboard import SweepPage
 from dask_processes import SMALL, Dask, write_experiment
 
 LONG = 300_000
@@ -50,16 +51,33 @@ def sweeps(client: distributed.Client) -> list[dict[str, Any]]:
     return found
 
 
-def test_the_dashboard_and_the_bar_move_within_a_task(tmp_path: Path, local: distributed.Client) -> None:
+def test_the_dashboard_and_the_bar_move_within_a_task(
+    tmp_path: Path, local: distributed.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = write_experiment(tmp_path / "in", traces=1, visits=LONG, text=SMALL)
     (tmp_path / "in/trace0.bl").rename(tmp_path / "in/trace<b>.bl")
     seen: list[tuple[str, int, int | None, str]] = []
     during: list[tuple[dict[str, Any], str]] = []
 
+    looked = threading.Event()
+    work = broadleaf._broadleaf.run_sweep_task
+
+    def waiting(*given: Any, progress: Any, **named: Any) -> tuple[str, bytes]:
+        def wait(doing: str, done: int, total: int | None, unit: str) -> None:
+            progress(doing, done, total, unit)
+            # The task goes on once the page was read, so that it cannot end before.
+            if done > 0:
+                looked.wait(timeout=60)
+
+        return work(*given, progress=wait, **named)
+
+    monkeypatch.setattr(broadleaf._broadleaf, "run_sweep_task", waiting)
+
     def show(*progress: Any) -> None:
         seen.append(progress)
         if progress[1] > 0 and not during:
             during.append((sweeps(local)[0], got(local, "broadleaf")))
+            looked.set()
 
     outcome = broadleaf.sweep(file, tmp_path / "out", local, progress=show, cache=False)
     assert outcome.computed == 4
@@ -89,7 +107,7 @@ def test_the_dashboard_and_the_bar_move_within_a_task(tmp_path: Path, local: dis
     # No message comes to a client without a sweep.
     assert not _dask._SWEEPS
     cluster: Any = local.cluster
-    topic: Any = cluster.scheduler._broker._topics[NAME]
+    topic: Any = cluster.scheduler._broker._topics[_dask.TOPIC]
     deadline = time.monotonic() + 20
     while topic.subscribers and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -135,6 +153,16 @@ def test_a_scheduler_that_takes_no_plugin_runs_the_sweep(
     assert "shows no page of this sweep: no plugins here" in caplog.text
 
 
+def test_the_page_of_a_new_version_takes_the_place_of_an_old_one(tmp_path: Path, local: distributed.Client) -> None:
+    file = write_experiment(tmp_path / "in", traces=1, text=SMALL)
+    version: str = broadleaf.__version__
+    assert _dask.TOPIC.endswith(version)
+    local.register_plugin(SweepPage(), name="broadleaf-sweeps-0.0.0")
+    broadleaf.sweep(file, tmp_path / "out", local)
+    (state,) = sweeps(local)
+    assert (state["state"], state["cells_done"]) == ("finished", 4)
+
+
 def test_an_exception_ends_the_tasks_of_workers(
     tmp_path: Path, local: distributed.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,9 +170,16 @@ def test_an_exception_ends_the_tasks_of_workers(
     ends: list[BaseException | None] = []
     work = broadleaf._broadleaf.run_sweep_task
 
-    def watched(*given: Any, **named: Any) -> tuple[str, bytes]:
+    def watched(*given: Any, progress: Any, **named: Any) -> tuple[str, bytes]:
+        def cancelled(*report: Any) -> None:
+            # The task goes on from its first report once it is cancelled, so that it cannot end before.
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline:
+                progress(*report)
+                time.sleep(0.01)
+
         try:
-            done = work(*given, **named)
+            done = work(*given, progress=cancelled, **named)
         except BaseException as error:
             ends.append(error)
             raise
@@ -166,7 +201,7 @@ def test_an_exception_ends_the_tasks_of_workers(
 
 
 def message(kind: str, **fields: Any) -> tuple[str, dict[str, Any]]:
-    return NAME, {"sweep": "one", "kind": kind, **fields}
+    return _dask.TOPIC, {"sweep": "one", "kind": kind, **fields}
 
 
 def progress(task: int, accesses: int, worker: str = "w1") -> tuple[str, dict[str, Any]]:
@@ -204,6 +239,18 @@ def test_rate_and_time_left_are_those_of_the_last_half_minute() -> None:
     # The client dies.
     page.remove_client(None, "c")
     assert page.to_dict()["sweeps"][0]["state"] == "stopped: the calling process went away"
+    # Workers are heard late. A message of the client shows that it has connected again.
+    page.log_event(*progress(1, 100, "w2"))
+    assert page.to_dict()["sweeps"][0]["state"] == "stopped: the calling process went away"
+    page.log_event(*message("kept", task=1, cells=4, of=1000))
+    (sweep,) = page.to_dict()["sweeps"]
+    assert (sweep["state"], sweep["cells_done"]) == ("running", 12)
+    page.remove_client(None, "c")
+    page.log_event(*message("ended", state="finished"))
+    assert page.to_dict()["sweeps"][0]["state"] == "finished"
+    page.remove_client(None, "c")
+    page.log_event(*message("again", task=0))
+    assert page.to_dict()["sweeps"][0]["state"] == "finished"
 
 
 def test_the_time_left_is_that_of_cells_if_a_trace_does_not_say_its_accesses() -> None:
@@ -221,6 +268,6 @@ def test_old_sweeps_leave_the_page() -> None:
     for number in range(30):
         begun(page, 1, f"sweep{number}")
         if number:
-            page.log_event(NAME, {"sweep": f"sweep{number}", "kind": "ended", "state": "finished"})
+            page.log_event(_dask.TOPIC, {"sweep": f"sweep{number}", "kind": "ended", "state": "finished"})
     names = [sweep["sweep"] for sweep in page.to_dict()["sweeps"]]
     assert len(names) == 22 and names[0] == "sweep29" and names[-1] == "sweep0"

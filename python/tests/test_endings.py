@@ -72,7 +72,7 @@ def test_a_full_disk_loses_at_most_the_tasks_in_flight(tmp_path: Path) -> None:
 
 
 INTERRUPTED = """
-import sys
+import sys, time
 import broadleaf
 
 file, out, where = sys.argv[1:]
@@ -80,6 +80,8 @@ file, out, where = sys.argv[1:]
 def show(doing, done, total, unit):
     if doing.startswith("sweeping") and done > 0:
         print("runs", flush=True)
+        # The sweep goes on once the signal is there.
+        time.sleep(600)
 
 def run(scheduler):
     try:

@@ -2,7 +2,7 @@
 
 import { h } from "./dom";
 import { grouped } from "./format";
-import type { RunTime, SuggestedCommand } from "./records";
+import type { Advice, RunTime, SuggestedCommand } from "./records";
 
 export interface Answer {
   /** What the page answers, in a few words above the answer. */
@@ -11,6 +11,8 @@ export interface Answer {
   sentences: string;
   /** What follows from it for the run time. */
   runTime?: string;
+  /** The system time of page faults saved and huge pages made. */
+  pageFaults?: string;
   /** A class of gain, as a badge: none, some or large. */
   badge?: { text: string; kind: string };
   commands: SuggestedCommand[];
@@ -18,15 +20,17 @@ export interface Answer {
   more?: Node[];
 }
 
-/** The run time of an answer: the class of its gain as a badge, then the sentences that follow. */
-export function runTimeOf(
-  sentence: string | null | undefined,
-  runTime: RunTime | null | undefined,
-): Pick<Answer, "runTime" | "badge"> {
-  if (typeof sentence !== "string") return {};
+/** The times of an answer: the class of a gain as a badge, then the sentences that follow. */
+export type Times = Pick<Answer, "runTime" | "pageFaults" | "badge">;
+
+/** The times of an advice. `runTime` is that of the recommended policy. */
+export function timesOf(advice: Advice, runTime: RunTime | null | undefined): Times {
+  const { run_time: sentence, page_faults: faults } = advice;
+  const pageFaults = typeof faults === "string" ? { pageFaults: faults } : {};
+  if (typeof sentence !== "string") return pageFaults;
   const [, gain, rest] = /^(Run time: [^.]*)\.\s*([^]*)$/.exec(sentence) ?? [];
-  if (gain === undefined || !runTime) return { runTime: sentence };
-  return { runTime: rest, badge: { text: gain, kind: runTime.class } };
+  if (gain === undefined || !runTime) return { runTime: sentence, ...pageFaults };
+  return { runTime: rest, badge: { text: gain, kind: runTime.class }, ...pageFaults };
 }
 
 /** Splits sentences: a full stop ends one if a space follows. */
@@ -106,6 +110,7 @@ export function answerSection(answer: Answer): HTMLElement {
           " ",
           answer.runTime,
         ),
+      answer.pageFaults && h("p", { class: "page-faults" }, answer.pageFaults),
       answer.more,
     ),
     answer.commands.length > 0 &&

@@ -1,6 +1,6 @@
 // The head of pages whose answer is a record of its own.
 
-import { answerSection, type Answer } from "./answer";
+import { answerSection, type Times } from "./answer";
 import { kind, type AnyRecord, type SuggestedCommand } from "./records";
 
 /** The answer of a page: `broadleaf.answer/1`. */
@@ -14,13 +14,13 @@ export interface AnswerRecord extends AnyRecord {
 export function answered(
   records: AnyRecord[],
   title: string,
-  runTime: Pick<Answer, "runTime" | "badge"> = {},
+  times: Times = {},
 ): HTMLElement {
   const found = records.find((record) => kind(record) === "answer") as AnswerRecord | undefined;
   return answerSection({
     about: found?.about ?? "",
     sentences: found?.sentence ?? `${title}.`,
     commands: found?.commands ?? [],
-    ...runTime,
+    ...times,
   });
 }

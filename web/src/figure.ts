@@ -139,18 +139,24 @@ export function figure(parts: FigureParts): Figure {
     parts.draw && data,
   );
   if (parts.draw) {
-    new ResizeObserver(() => {
+    const resized = new ResizeObserver(() => {
+      if (!canvas.isConnected) {
+        // The figure of a trace that is shown no more stays as it is.
+        resized.disconnect();
+        forget();
+        return;
+      }
       const now = Math.floor(canvas.clientWidth);
       if (now > 0 && now !== width) {
         width = now;
         redraw();
       }
-    }).observe(canvas);
+    });
+    resized.observe(canvas);
     const drawAt = (at: number): void => {
-      // A figure of a trace that is shown no more stays as it is.
       if (parts.draw && width > 0 && canvas.isConnected) canvas.replaceChildren(parts.draw(at));
     };
-    onPaper(
+    const forget = onPaper(
       () => drawAt(PAPER_WIDTH),
       () => drawAt(width),
     );

@@ -12,11 +12,16 @@ const MARK = 20;
 /** A wider text wraps. */
 const TEXT = 230;
 
-const changes: { before: () => void; after: () => void }[] = [];
+const changes = new Set<{ before: () => void; after: () => void }>();
 
-/** Calls `before` before the page is printed, and `after` afterwards. */
-export function onPaper(before: () => void, after: () => void): void {
-  changes.push({ before, after });
+/**
+ * Calls `before` before the page is printed, and `after` afterwards, until the returned function is
+ * called.
+ */
+export function onPaper(before: () => void, after: () => void): () => void {
+  const change = { before, after };
+  changes.add(change);
+  return () => changes.delete(change);
 }
 
 let pen: CanvasRenderingContext2D | null = null;

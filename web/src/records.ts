@@ -73,6 +73,8 @@ export interface Advice {
   sentence: string;
   /** Sentences on the run time. */
   run_time?: string | null;
+  /** Sentences on the system time of page faults saved and huge pages made. */
+  page_faults?: string | null;
   commands?: SuggestedCommand[];
   [field: string]: unknown;
 }

@@ -118,7 +118,17 @@ interface PaperTable {
   claims: { claim: string; agrees: string }[];
 }
 
-/** A row for each verdict and each figure of a paper's tables. Words before figures name a row. */
+/** The number of a cell such as `1,234`, `12.3%`, `1.5x` or `+-0.31`; `null` if it is none. */
+function numberOf(cell: string): number | null {
+  const plain = cell.replace(/,/g, "").replace(/[%x]$/, "").replace(/^\+-/, "");
+  return plain.trim() !== "" && Number.isFinite(Number(plain)) ? Number(plain) : null;
+}
+
+/**
+ * A row for each verdict and each figure of a paper's tables. The first cell names a row, with the
+ * words of columns that hold no digit. All other columns are figures: numbers, or texts such as
+ * `none` and `about 1.3x`. A name never holds a figure, since figures differ between two results.
+ */
 function paperRows(record: AnyRecord): Rows {
   const tables = (record["tables"] ?? []) as PaperTable[];
   const claims = tables.flatMap((table) =>
@@ -127,17 +137,22 @@ function paperRows(record: AnyRecord): Rows {
       { value: { yes: "agrees", no: "does not agree" }[agrees] ?? agrees },
     ]),
   );
-  const figures = tables.flatMap(({ title, columns, rows }) =>
-    rows.flatMap((row) => {
-      const isNumber = (cell: string): boolean => cell !== "" && Number.isFinite(Number(cell));
-      const words = row.filter((cell, column) => column === 0 || !isNumber(cell));
+  const figures = tables.flatMap(({ title, columns, rows }) => {
+    const isFigure = columns.map(
+      (_, column) => column > 0 && rows.some((row) => /\d/.test(row[column] ?? "")),
+    );
+    return rows.flatMap((row) => {
+      // A cell without letters has no value, and may have one in the other result.
+      const isWord = (cell: string, column: number): boolean =>
+        column === 0 || (!isFigure[column] && /\p{L}/u.test(cell));
+      const words = row.filter(isWord).join(", ");
       return row.flatMap((cell, column): Rows =>
-        column > 0 && isNumber(cell)
-          ? [[`${title}: ${words.join(", ")}, ${columns[column]}`, { value: Number(cell) }]]
+        isFigure[column]
+          ? [[`${title}: ${words}, ${columns[column]}`, { value: numberOf(cell) ?? cell }]]
           : [],
       );
-    }),
-  );
+    });
+  });
   return [...claims, ...figures];
 }
 

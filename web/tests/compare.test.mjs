@@ -1,9 +1,10 @@
 // The page of `compare`: every figure equals the JSON.
 
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import { after, before, test } from "node:test";
 import { PAGES, browser, json, names, open, openChanged } from "./browser.mjs";
-import { recordsOf, rows, saved, tiles } from "./browser.mjs";
+import { recordsOf, rows, saved, tiles, violations } from "./browser.mjs";
 
 let chromium;
 before(async () => {
@@ -62,6 +63,13 @@ for (const name of compared) {
   });
 }
 
+/** The sentences of all metrics by their names, as the book has them from the catalogue. */
+function catalogue() {
+  const book = fs.readFileSync(new URL("../../docs/book/src/metrics.md", import.meta.url), "utf8");
+  const lines = [...book.matchAll(/^\| `(\w+)` \|.*\| (.*) \|$/gm)];
+  return new Map(lines.map(([, name, sentence]) => [name, sentence]));
+}
+
 /** The figures of a run time by their columns: words, numbers, and ranges with both ends. */
 function runTimes(run_time) {
   if (!run_time) return {};
@@ -72,8 +80,8 @@ function runTimes(run_time) {
     run_time_ratio: ratio,
     run_time_user_seconds: run_time.user_seconds,
     run_time_system_seconds: run_time.system_seconds,
-    run_time_fault_seconds_saved: run_time.fault_seconds?.saved,
-    run_time_fault_seconds_paid: run_time.fault_seconds?.paid,
+    fault_seconds_saved: run_time.fault_seconds?.saved,
+    zeroing_seconds_paid: run_time.fault_seconds?.paid,
   };
 }
 
@@ -196,6 +204,42 @@ test(
 );
 
 test(
+  "each machine has the curves of its own page sizes",
+  { skip: !compared.includes("compare-curve") },
+  async () => {
+    const page = await openChanged(chromium, "compare-curve", ([comparison]) => {
+      const { results, machines } = comparison;
+      const larger = (points) => points.map((point) => ({ ...point, page_size: 16384 }));
+      const there = results.map(({ curve, ...cell }) => ({
+        ...cell,
+        machine: "other",
+        ...(curve && { curve: larger(curve) }),
+      }));
+      results.push(...there);
+      const [{ structures }] = machines;
+      const marks = structures.map((one) => ({ ...one, name: "mark", sizes: [16384] }));
+      machines.push({ ...machines[0], name: "other", structures: marks });
+    });
+    const sizes = async () => {
+      const points = rows(await saved(page, "curves", "csv"));
+      return new Set(points.map((point) => `${point.machine} ${point.page_size}`));
+    };
+    const [first] = recordsOf("compare-curve")[0].machines;
+    for (const one of await sizes()) assert.ok(one.startsWith(`${first.name} `), one);
+    const picker = page.locator("#curves label", { hasText: "Machine" }).locator("select");
+    await picker.selectOption("other");
+    assert.deepEqual([...(await sizes())], ["other 16384"]);
+    const offered = page.locator("#curves label", { hasText: "Pages of" }).locator("option");
+    assert.deepEqual(await offered.allTextContents(), ["16 KiB"]);
+    assert.ok((await page.locator("#curves .series").count()) > 0);
+    const marks = await page.locator("#curves .mark text").allTextContents();
+    assert.ok(marks.length > 0 && marks.every((mark) => mark.startsWith("mark:")));
+    assert.deepEqual(await violations(page), []);
+    await page.context().close();
+  },
+);
+
+test(
   "memory over time has the samples",
   { skip: !compared.includes("compare-memory") },
   async () => {
@@ -258,6 +302,7 @@ test(
           user_seconds: ranges[4 - at],
           // One policy has no system time.
           system_seconds: at === 2 ? undefined : ranges[at],
+          fault_seconds: { saved: at + 0.5, paid: at + 0.25 },
         };
       });
     });
@@ -265,7 +310,14 @@ test(
     const cells = await cellsOf(page);
     await page.check("#matrix .check input");
     const table = rows(await saved(page, "matrix", "csv"));
-    assert.equal(checkRunTimes(await cellsOf(page), table, results), 24);
+    assert.equal(checkRunTimes(await cellsOf(page), table, results), 34);
+    const known = catalogue();
+    const timed = Object.keys(table[0]).filter((name) => /run_time|seconds/.test(name));
+    assert.equal(timed.length, 13);
+    for (const name of timed) assert.ok(known.has(name), name);
+    for (const name of ["run_time_basis", "fault_seconds_saved", "zeroing_seconds_paid"]) {
+      assert.equal(await page.getAttribute(`[data-sort="${name}"]`, "title"), known.get(name));
+    }
     await page.uncheck("#matrix .check input");
     assert.ok(cells.some(({ metric }) => metric === "run_time_class"), "at first sight");
     const column = async (metric) =>

@@ -1,10 +1,9 @@
-// The pages of the other commands: every figure equals the JSON; and the difference of two results.
+// The pages of the other commands: every figure equals the JSON.
 
 import assert from "node:assert/strict";
-import path from "node:path";
 import { after, before, test } from "node:test";
 import { PAGES, browser, json, names, open, recordsOf, rows, saved } from "./browser.mjs";
-import { tiles, violations } from "./browser.mjs";
+import { openChanged, tiles, violations } from "./browser.mjs";
 
 let chromium;
 before(async () => {
@@ -19,13 +18,14 @@ const only = (name) => ({ skip: !all.includes(name) });
 const wordsOf = (text) => text.toLowerCase().split(/[^\p{L}\p{N}%]+/u).filter(Boolean);
 
 /** Checks the head of a page: sentences, run time, and commands with their purposes. */
-async function checkAnswer(page, { sentence, run_time, commands }) {
+async function checkAnswer(page, { sentence, run_time, page_faults, commands }) {
   const texts = (selector) =>
     page.$$eval(selector, (all) => all.map((one) => one.textContent));
   const said = await texts(".answer h1, .answer .rest");
   assert.deepEqual(wordsOf(said.join(" ")), wordsOf(sentence));
   const times = await texts(".answer .run-time");
   assert.deepEqual(wordsOf(times.join(" ")), wordsOf(run_time ?? ""));
+  assert.deepEqual(await texts(".answer .page-faults"), page_faults ? [page_faults] : []);
   assert.deepEqual(
     await texts(".answer .next code"),
     commands.map(({ command }) => command).filter((command) => command !== ""),
@@ -48,16 +48,19 @@ for (const name of all) {
         await checkAnswer(page, advice[0]);
         const others = await page.textContent(".others");
         for (const other of comparisons.filter((_, place) => place !== at)) {
-          assert.ok(others.includes(other.advice[0].sentence), other.trace.path);
+          const { sentence, run_time, page_faults } = other.advice[0];
+          for (const said of [sentence, run_time, page_faults].filter(Boolean)) {
+            assert.ok(others.includes(said), `${other.trace.path}: ${said}`);
+          }
         }
       }
     } else if (own === undefined) {
       const [first, ...others] = json(name).advice;
       await checkAnswer(page, first);
-      for (const { machine, sentence } of others) {
+      for (const { machine, sentence, run_time, page_faults } of others) {
         const there = page.locator(".others dt", { hasText: machine });
         const shown = await there.locator("xpath=following-sibling::dd[1]").textContent();
-        assert.ok(shown.startsWith(sentence), machine);
+        assert.equal(shown, [sentence, run_time, page_faults].filter(Boolean).join(" "), machine);
       }
     } else {
       await checkAnswer(page, name === "advise" ? json(name).advice : own);
@@ -65,6 +68,16 @@ for (const name of all) {
     await page.context().close();
   });
 }
+
+test("every answer has its page faults", { skip: !all.includes("compare-machines") }, async () => {
+  const sentences = ["Page faults: the first.", "Page faults: the second."];
+  const page = await openChanged(chromium, "compare-machines", ([comparison]) => {
+    sentences.forEach((sentence, at) => (comparison.advice[at].page_faults = sentence));
+  });
+  assert.equal(await page.textContent(".answer .page-faults"), sentences[0]);
+  assert.ok((await page.textContent(".others dd")).endsWith(sentences[1]));
+  await page.context().close();
+});
 
 // The JSON of these commands is the first record of the page.
 for (const name of all.filter((one) => one !== "paper" && !one.startsWith("compare"))) {
@@ -215,114 +228,31 @@ test("paper: each claim has its verdict, and each table its rows", only("paper")
   await page.context().close();
 });
 
-const compared = all.filter((name) => name.startsWith("compare"));
-
-test("the difference of two results", { skip: compared.length < 2 }, async () => {
-  const [one, other] = compared;
-  const page = await open(chromium, one);
-  const [mine, theirs] = [json(one), json(other)];
-  for (const file of [`${other}.html`, `${other}.json`]) {
-    await page.setInputFiles("#difference input[type=file]", path.join(PAGES, file));
-    await page.waitForSelector("#difference td");
-    const cells = await page.$$eval('#difference td[data-field="walk_cycles"]', (all) =>
-      all.map((cell) => ({
-        name: cell.closest("tr").querySelector("th").textContent,
-        before: Number(cell.dataset.before),
-        after: Number(cell.dataset.after),
-      })),
-    );
-    assert.ok(cells.length > 0);
-    for (const { name, before, after } of cells) {
-      const [policy, machine] = name.split(" on ");
-      const of = (result) =>
-        result.results.find(
-          (cell) => cell.policy === policy && cell.machine === machine,
-        ).walk_cycles;
-      assert.deepEqual([before, after], [of(theirs), of(mine)], name);
-    }
-    const table = rows(await saved(page, "difference", "csv"));
-    for (const line of table) {
-      assert.equal(Number(line.change), Number(line.this) - Number(line.other));
-    }
-    const svg = await saved(page, "difference", "svg");
-    for (const { name } of cells) assert.ok(svg.includes(name), name);
-    assert.deepEqual(await violations(page), []);
-  }
-  await page.setInputFiles("#difference input[type=file]", {
-    name: "x.json",
-    mimeType: "application/json",
-    buffer: Buffer.from("[1]"),
+test("several: figures of traces that were shown before are dropped", only("several"), async () => {
+  const page = await open(chromium, "several");
+  const select = ".controls.trace select";
+  const places = await page.$$eval(`${select} option`, (all) => all.map(({ value }) => value));
+  for (const place of [...places, ...places, "0"]) await page.selectOption(select, place);
+  // Observers of sizes run with the next frames.
+  await page.waitForTimeout(200);
+  const [gone, there] = await page.evaluate(() => {
+    const { get } = Object.getOwnPropertyDescriptor(Node.prototype, "isConnected");
+    const asked = [0, 0];
+    Object.defineProperty(Node.prototype, "isConnected", {
+      configurable: true,
+      get() {
+        const isThere = get.call(this);
+        if (this.className === "canvas") asked[Number(isThere)] += 1;
+        return isThere;
+      },
+    });
+    dispatchEvent(new Event("beforeprint"));
+    dispatchEvent(new Event("afterprint"));
+    return asked;
   });
-  await page.waitForFunction(() =>
-    document.querySelector("#difference [role=status]").textContent.includes("cannot be compared"),
-  );
+  assert.ok(there > 0);
+  assert.equal(gone, 0);
   await page.context().close();
-});
-
-/**
- * Compares a page with itself, in which `change` has changed the first record, and returns the rows
- * of the difference.
- */
-async function differenceTo(name, change) {
-  const page = await open(chromium, name);
-  const other = recordsOf(name);
-  change(other[0]);
-  await page.setInputFiles("#difference input[type=file]", {
-    name: "other.json",
-    mimeType: "application/json",
-    buffer: Buffer.from(JSON.stringify(other)),
-  });
-  await page.waitForSelector("#difference td");
-  const table = rows(await saved(page, "difference", "csv"));
-  assert.match(await saved(page, "difference", "svg"), /<svg [^]*→/);
-  assert.deepEqual(await violations(page), []);
-  await page.context().close();
-  return { table, changed: table.filter((line) => line.this !== line.other) };
-}
-
-test("the difference of several traces", only("several"), async () => {
-  const { table, changed } = await differenceTo("several", ({ comparisons }) => {
-    comparisons[1].results[0].walk_cycles += 7;
-  });
-  const { comparisons } = json("several");
-  const cells = comparisons.flatMap(({ results }) => results);
-  assert.equal(table.filter(({ field }) => field === "walk_cycles").length, cells.length);
-  const [{ trace, results }] = comparisons.slice(1);
-  const name = `${trace.path}: ${results[0].policy} on ${results[0].machine}`;
-  assert.deepEqual(
-    changed.map((line) => [line.name, line.field, line.change]),
-    [[name, "walk_cycles", "-7"]],
-  );
-});
-
-test("the difference of programs in turns", only("baseline"), async () => {
-  const { changed } = await differenceTo("baseline", (report) => {
-    for (const run of report.huge_pages) run.page_faults += 2;
-  });
-  assert.deepEqual(
-    changed.map((line) => [line.name, line.field, line.change]),
-    [["all huge pages, median", "page_faults", "-2"]],
-  );
-});
-
-test("the difference of a paper's repetitions: verdicts and figures", only("paper"), async () => {
-  const [paper] = recordsOf("paper");
-  const at = paper.tables.findIndex((table) => table.claims.length > 0 && table.rows.length > 0);
-  const { rows: lines, columns, title, claims } = paper.tables[at];
-  const isNumber = (cell) => cell !== "" && Number.isFinite(Number(cell));
-  const column = lines[0].findIndex((cell, column) => column > 0 && isNumber(cell));
-  const verdict = (agrees) => (agrees === "yes" ? "agrees" : "does not agree");
-  const before = claims[0].agrees === "yes" ? "no" : "yes";
-  const { changed } = await differenceTo("paper", ({ tables }) => {
-    tables[at].claims[0].agrees = before;
-    tables[at].rows[0][column] = String(Number(lines[0][column]) + 5);
-  });
-  const [claim, figure] = changed;
-  assert.equal(changed.length, 2);
-  assert.equal(claim.name, `Claim: ${claims[0].claim}`);
-  assert.equal(claim.other, verdict(before));
-  assert.ok(figure.name.startsWith(`${title}: `) && figure.name.endsWith(`, ${columns[column]}`));
-  assert.equal(Number(figure.change), Number(lines[0][column]) - Number(figure.other));
 });
 
 test("several: the means, and each trace in turn", only("several"), async () => {

@@ -80,6 +80,18 @@ function ranged(
   };
 }
 
+/** A column of `fault_seconds`, by the name that `compare --format csv` gives it. */
+function ofFaults(name: string, help: string, part: "saved" | "paid"): Column {
+  return {
+    name,
+    title: words(name),
+    help,
+    value: ({ run_time }) => run_time?.fault_seconds?.[part] ?? null,
+    text: (value) => `${value.toFixed(3)} s`,
+    better: 0,
+  };
+}
+
 const seconds = (range: Range): string => `${ends(range, decimals(range))} s`;
 
 /** The columns of `run_time`. Each is shown if a result has it. */
@@ -117,24 +129,23 @@ const RUN_TIME: Column[] = [
   {
     name: "run_time_basis",
     title: "run time from",
-    help: "The origin of the run times: a table of costs, or a measurement of the program.",
+    help: "The origin of the ratios: a table, or a measurement of the program.",
     value: ({ run_time }) => run_time?.basis ?? null,
     text: String,
     better: 0,
     rank: (value) => Number(value === "measured"),
   },
-  ...(["saved", "paid"] as const).map(
-    (part): Column => ({
-      name: `run_time_fault_seconds_${part}`,
-      title: `fault seconds ${part}`,
-      help:
-        part === "saved"
-          ? "The system time of the page faults that the policy saves."
-          : "The system time of making huge pages, zeroing included.",
-      value: ({ run_time }) => run_time?.fault_seconds?.[part] ?? null,
-      text: (value) => `${value.toFixed(3)} s`,
-      better: 0,
-    }),
+  ofFaults(
+    "fault_seconds_saved",
+    "The system time of the page faults that the policy saves, by the cost of a fault that was " +
+      "measured with the program: saved of fault_seconds in JSON.",
+    "saved",
+  ),
+  ofFaults(
+    "zeroing_seconds_paid",
+    "The system time of making huge pages, zeroing included, by the cost that was measured with " +
+      "the program: paid of fault_seconds in JSON.",
+    "paid",
   ),
 ];
 

@@ -29,18 +29,29 @@ export function curvesFigure(
   machines: CurveMachine[],
   advised: Map<string, string>,
 ): HTMLElement {
-  // A curve depends on no machine: the first machine has them all.
-  const first = distinct(cells, "machine")[0];
-  const here = cells.filter((cell) => cell.curve && cell.machine === first);
-  const points = here.flatMap((cell) => cell.curve ?? []);
-  const sizes = [...new Set(points.map((point) => point.page_size))].sort((a, b) => a - b);
-  const ways = [
-    ...new Set(points.filter((point) => point.sets > 1).map((point) => point.ways)),
-  ].sort((a, b) => a - b);
+  const all = cells.filter((cell) => cell.curve);
+  const names = distinct(all, "machine");
+  // Machines may have other page sizes, and so other curves.
+  let machine = names[0] ?? "";
+  let here: Cell[] = [];
+  let sizes: number[] = [];
+  let ways: number[] = [];
   let chosenWays = FULL;
-  let chosenSize = sizes[0] ?? 4096;
+  let chosenSize = 4096;
   let isLog = true;
-  let machine: CurveMachine | undefined = machines[0];
+  /** Takes the curves of a machine. Sizes and ways that it lacks are no longer chosen. */
+  const use = (name: string): void => {
+    machine = name;
+    here = all.filter((cell) => cell.machine === name);
+    const points = here.flatMap((cell) => cell.curve ?? []);
+    const sorted = (values: number[]): number[] => [...new Set(values)].sort((a, b) => a - b);
+    sizes = sorted(points.map((point) => point.page_size));
+    ways = sorted(points.filter((point) => point.sets > 1).map((point) => point.ways));
+    if (!sizes.includes(chosenSize)) chosenSize = sizes[0] ?? 4096;
+    if (!ways.includes(Number(chosenWays))) chosenWays = FULL;
+  };
+  use(machine);
+  chosenSize = sizes[0] ?? chosenSize;
   const shown = new Set([BASELINE, "freebsd", "linux", ...advised.values()]);
   if (!here.some((cell) => shown.has(cell.policy)))
     here.slice(0, 4).forEach((cell) => shown.add(cell.policy));
@@ -50,32 +61,34 @@ export function curvesFigure(
       .filter((point) => point.page_size === chosenSize && hasWays(point, chosenWays))
       .sort((one, other) => entries(one) - entries(other));
   const marks = () =>
-    (machine?.structures ?? []).filter((structure) => structure.sizes.includes(chosenSize));
+    (machines.find(({ name }) => name === machine)?.structures ?? []).filter((structure) =>
+      structure.sizes.includes(chosenSize),
+    );
 
   const draw = (width: number): Node => {
     const curves = here
       .filter((cell) => shown.has(cell.policy))
       .map((cell) => ({ cell, points: curve(cell) }));
-    const all = curves.flatMap(({ points }) => points);
+    const points = curves.flatMap((one) => one.points);
     const at = frame(width, Math.max(320, Math.min(440, width * 0.55)));
     at.top = 34;
     const rate = (point: CurvePoint): number => (1000 * point.misses) / (here[0]?.accesses || 1);
     const x = scaleLog()
       .base(2)
-      .domain([min(all, entries) ?? 1, max(all, entries) ?? 2])
+      .domain([min(points, entries) ?? 1, max(points, entries) ?? 2])
       .range([at.left, at.right]);
     const least =
       min(
-        all.filter((point) => point.misses > 0),
+        points.filter((point) => point.misses > 0),
         rate,
       ) ?? 1;
     const range = [at.bottom, at.top];
     const y = isLog
       ? scaleLog()
-          .domain([least * 0.8, 1.25 * Math.max(max(all, rate) ?? 1, 2 * least)])
+          .domain([least * 0.8, 1.25 * Math.max(max(points, rate) ?? 1, 2 * least)])
           .range(range)
       : scaleLinear()
-          .domain([0, max(all, rate) || 1])
+          .domain([0, max(points, rate) || 1])
           .range(range)
           .nice();
     // A scale of ratios has no zero: such points lie on the axis.
@@ -147,10 +160,11 @@ export function curvesFigure(
     return svg;
   };
   const rows = (): Rows => [
-    ["policy", "page_size", "sets", "ways", "entries", "misses"],
+    ["policy", "machine", "page_size", "sets", "ways", "entries", "misses"],
     ...here.flatMap((cell) =>
       (cell.curve ?? []).map((point) => [
         cell.policy,
+        cell.machine,
         point.page_size,
         point.sets,
         point.ways,
@@ -160,30 +174,34 @@ export function curvesFigure(
     ),
   ];
   const redraw = (): void => made.redraw();
+  const ofMachine = h("div", { class: "same-row" });
+  const fillPickers = (): void =>
+    ofMachine.replaceChildren(
+      choice(
+        "Pages of",
+        sizes.map((value) => ({ value: `${value}`, text: roundSize(value) })),
+        `${chosenSize}`,
+        (value) => {
+          chosenSize = Number(value);
+          redraw();
+        },
+      ),
+      choice(
+        "Ways",
+        [
+          { value: FULL, text: "fully associative" },
+          ...ways.map((value) => ({ value: `${value}`, text: `${value}` })),
+        ],
+        chosenWays,
+        (value) => {
+          chosenWays = value;
+          redraw();
+        },
+      ),
+    );
+  fillPickers();
   const pickers = [
-    choice(
-      "Pages of",
-      sizes.map((value) => ({ value: `${value}`, text: roundSize(value) })),
-      `${chosenSize}`,
-      (value) => {
-        chosenSize = Number(value);
-        redraw();
-      },
-    ),
-    choice(
-      "Ways",
-      [
-        { value: FULL, text: "fully associative" },
-        ...ways.map((value) => ({ value: `${value}`, text: `${value}` })),
-      ],
-      chosenWays,
-      (value) => {
-        chosenWays = value;
-        redraw();
-      },
-    ),
-  ];
-  pickers.push(
+    ofMachine,
     choice(
       "Misses",
       ["scale of ratios", "from zero"].map((value) => ({ value, text: value })),
@@ -193,15 +211,16 @@ export function curvesFigure(
         redraw();
       },
     ),
-  );
-  if (machines.length > 1) {
-    pickers.push(
+  ];
+  if (names.length > 1) {
+    pickers.unshift(
       choice(
-        "Marks of",
-        machines.map(({ name }) => ({ value: name, text: name })),
-        machine?.name ?? "",
+        "Machine",
+        names.map((name) => ({ value: name, text: name })),
+        machine,
         (value) => {
-          machine = machines.find(({ name }) => name === value);
+          use(value);
+          fillPickers();
           redraw();
         },
       ),
@@ -211,7 +230,7 @@ export function curvesFigure(
     "fieldset",
     { class: "legend" },
     h("legend", {}, "Policies"),
-    here.map(({ policy }) => {
+    distinct(all, "policy").map((policy) => {
       const box = h("input", {
         type: "checkbox",
         checked: shown.has(policy),
@@ -233,7 +252,9 @@ export function curvesFigure(
     title: "How many TLB entries the program needs",
     lead: [
       "Misses of TLBs of every size, with exact LRU. ",
-      machine ? `Lines mark the TLB of ${machines.map(({ name }) => name).join(", ")}.` : "",
+      machines.length > 0
+        ? `Lines mark the TLB of ${machines.map(({ name }) => name).join(", or ")}.`
+        : "",
     ],
     controls: [...pickers, legend],
     draw,

@@ -1,6 +1,6 @@
 // The page of `advise`: the ranges of memory that are worth huge pages.
 
-import { runTimeOf, tiles, type Tile } from "../answer";
+import { tiles, timesOf, type Tile } from "../answer";
 import { answered } from "../answered";
 import { h } from "../dom";
 import { barsFigure } from "../figures/bars";
@@ -214,7 +214,7 @@ export function adviseView(record: AnyRecord, _: unknown, records: AnyRecord[]):
     ...mapFigures(maps),
   ].filter((node): node is HTMLElement => node instanceof Node);
   return [
-    answered(records, "Advice", runTimeOf(advice.advice.run_time, whole?.run_time)),
+    answered(records, "Advice", timesOf(advice.advice, whole?.run_time)),
     tiles(items),
     h("div", { class: "figures" }, figures),
     provenanceSection({

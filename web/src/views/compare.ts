@@ -1,6 +1,6 @@
 // The page of `compare`.
 
-import { answerSection, runTimeOf, tiles, type Answer, type Tile } from "../answer";
+import { answerSection, tiles, timesOf, type Answer, type Tile } from "../answer";
 import { h } from "../dom";
 import { curvesFigure } from "../figures/curves";
 import { frontierFigure } from "../figures/frontier";
@@ -12,7 +12,7 @@ import { refusalsFigure } from "../figures/refusals";
 import { counted, percent, short, size } from "../format";
 import { addedBytes, BASELINE, cyclesName, distinct, lostCycles, onMachine, saved } from "../gain";
 import { provenanceSection } from "../provenance";
-import type { AnyRecord, Cell, Comparison, Metric } from "../records";
+import type { Advice, AnyRecord, Cell, Comparison, Metric } from "../records";
 import { assignColours } from "../state";
 
 /** What the page knows beside the comparison. */
@@ -34,12 +34,12 @@ const LIMITS = [
 /** Answers that follow the first: those for other machines, or for other traces. */
 function furtherAnswers(
   title: string,
-  answers: { about: string; sentence: string; runTime?: string | null }[],
+  answers: { about: string; advice: Advice }[],
 ): Node[] {
   if (answers.length === 0) return [];
-  const lines = answers.map(({ about, sentence, runTime }) => [
+  const lines = answers.map(({ about, advice: { sentence, run_time, page_faults } }) => [
     h("dt", {}, about),
-    h("dd", {}, sentence, runTime ? ` ${runTime}` : ""),
+    h("dd", {}, [sentence, run_time, page_faults].filter(Boolean).join(" ")),
   ]);
   return [
     h(
@@ -58,16 +58,12 @@ function answerOf(comparison: Comparison, others: Comparison[]): Answer {
   const [first, ...further] = advice;
   const about = `${trace.path || "a trace"} on ${first?.machine ?? machines.join(", ")}`;
   const traces = others.flatMap(({ advice: [first], trace }) =>
-    first ? [{ about: trace.path, sentence: first.sentence, runTime: first.run_time }] : [],
+    first ? [{ about: trace.path, advice: first }] : [],
   );
   const more = [
     ...furtherAnswers(
       "The answer on the other machines",
-      further.map(({ machine, sentence, run_time: runTime }) => ({
-        about: machine,
-        sentence,
-        runTime,
-      })),
+      further.map((advice) => ({ about: advice.machine, advice })),
     ),
     ...furtherAnswers("The answer for the other traces", traces),
   ];
@@ -88,7 +84,7 @@ function answerOf(comparison: Comparison, others: Comparison[]): Answer {
   return {
     about,
     sentences: first.sentence,
-    ...runTimeOf(first.run_time, cell?.run_time),
+    ...timesOf(first, cell?.run_time),
     commands: first.commands ?? [],
     more,
   };

@@ -293,7 +293,8 @@ fn a_browser_shows_the_figures_of_the_json() {
     }
     let (written, shots) = (folder("pages"), folder("page-screenshots"));
     pages(&written);
-    let tests = ["all", "compare", "map", "pages"].map(|name| format!("tests/{name}.test.mjs"));
+    let tests = ["all", "compare", "difference", "map", "pages"];
+    let tests = tests.map(|name| format!("tests/{name}.test.mjs"));
     let output = Command::new("node")
         .args(["--test", "--test-concurrency=1"])
         .args(tests)
