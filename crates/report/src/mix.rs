@@ -42,7 +42,7 @@ pub fn mix_table(mix: &MixComparison, view: View) -> String {
         out.push('\n');
         out.push_str(&paragraph(&format!("note: {note}"), Style::Faint, view));
     }
-    out + &next("broadleaf compare TRACE, for one program alone")
+    out + "\nNext, for one program alone: broadleaf compare TRACE\n"
 }
 
 fn three(value: Option<f64>) -> String {

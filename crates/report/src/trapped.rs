@@ -88,7 +88,7 @@ pub fn trap_table(trapped: &Trapped, view: View) -> String {
         text.push('\n');
         text.push_str(&paragraph(&note, Style::Plain, view));
     }
-    text + &next("broadleaf record -- COMMAND, for all policies and machines")
+    text + "\nNext, for all policies and machines: broadleaf record -- COMMAND\n"
 }
 
 /// What a reader has to know about the counts.
