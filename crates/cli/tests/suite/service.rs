@@ -120,6 +120,8 @@ fn rules_are_bounded_and_come_from_a_file_or_a_pipe() {
     let rules = b"[[rule]]\ncommand = \"no such program\"\n";
     let piped = succeeded(&run_with(&["service", "/dev/stdin", "--once"], rules));
     assert!(piped.contains("no process falls under a rule"), "{piped}");
+    // A pipe holds its rules once, so that no next command has them.
+    assert!(!piped.contains("Next:"), "{piped}");
 }
 
 /// Two rules share one measurement of use. Without it, their policy promotes nothing.

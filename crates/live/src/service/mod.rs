@@ -158,9 +158,8 @@ impl ServiceDone {
 /// such command: a pipe holds them once.
 pub fn listing_table(listing: &ServiceListing, view: View) -> String {
     let mut text = once::table(&listing.processes, view);
-    let is_stream = ["/dev/", "/proc/"]
-        .iter()
-        .any(|begin| listing.file.starts_with(begin));
+    let streams = ["/dev/stdin", "/dev/fd/", "/proc/"];
+    let is_stream = (streams.iter()).any(|stream| listing.file.starts_with(stream));
     if !is_stream {
         text += &next(&command_line(&["broadleaf", "service", &listing.file]));
     }
