@@ -3,7 +3,7 @@
 use crate::grid::{Align, Grid, paragraph};
 use crate::number::grouped;
 use crate::paint::Style;
-use crate::{View, next};
+use crate::View;
 use broadleaf_metrics::Trapped;
 
 /// Renders the counts of a run, and what to know about them.
