@@ -1,9 +1,9 @@
 //! The counts of a run whose TLB misses trapped.
 
+use crate::View;
 use crate::grid::{Align, Grid, paragraph};
 use crate::number::grouped;
 use crate::paint::Style;
-use crate::View;
 use broadleaf_metrics::Trapped;
 
 /// Renders the counts of a run, and what to know about them.
