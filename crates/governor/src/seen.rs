@@ -101,13 +101,16 @@ impl LiveMapping {
     }
 
     /// Returns true if the memory has huge pages that were reserved for it (hugetlbfs): those of
-    /// `mmap(MAP_HUGETLB)`, `memfd_create(MFD_HUGETLB)` and files below `/dev/hugepages`. No
-    /// setting of transparent huge pages reaches them, and nothing splits them.
+    /// `mmap(MAP_HUGETLB)` and files below a mount of hugetlbfs. No setting of transparent huge
+    /// pages reaches them, and nothing splits them. Memory of `memfd_create(MFD_HUGETLB)` is known
+    /// by `hugetlb` in its name alone, and that of `shmget(SHM_HUGETLB)` is not known: their file
+    /// system has no visible mount, and `smaps`, which has their page size, is slow to read.
     pub fn is_reserved(&self) -> bool {
-        ["/anon_hugepage", "/dev/hugepages/"]
-            .iter()
-            .any(|begin| self.name.starts_with(begin))
-            || self.name.starts_with("/memfd:") && self.name.contains("hugetlb")
+        // Other files without policies are devices.
+        has_reserved_name(&self.name)
+            || self.backing == LiveBacking::Other
+                && self.name.starts_with('/')
+                && !self.name.starts_with("/dev/")
     }
 
     /// Returns true if both mappings map the same bytes of the same shared memory at the same
@@ -126,6 +129,13 @@ impl LiveMapping {
         all.get(after)
             .filter(|mapping| mapping.blocks().contains(&block))
     }
+}
+
+/// Returns true if memory with this name has reserved huge pages, whatever its file system.
+pub(crate) fn has_reserved_name(name: &str) -> bool {
+    name.starts_with("/anon_hugepage")
+        || name.starts_with("/dev/hugepages/")
+        || name.starts_with("/memfd:") && name.contains("hugetlb")
 }
 
 /// The contents of one block, in base pages. If the block is a superpage, only `huge` is set.

@@ -47,24 +47,19 @@ fn refused(no: &OutOfReach) -> Failure {
 pub(crate) fn kernel(policy: &dyn Policy) -> Linux {
     let mut linux = Linux::new();
     if weighs_use(policy) {
-        linux.set_heat(sampler());
+        let warn = |why: &String| log::warn!("use of blocks cannot be seen: {why}");
+        linux.set_heat(sampler().inspect_err(warn).ok());
     }
     linux
 }
 
-/// Starts a thread that measures use, if a source works for this user.
-pub(crate) fn sampler() -> Option<Arc<HeatSampler>> {
-    match source() {
-        Ok(source) => {
-            log::info!("use of blocks: {}", source.sentence());
-            let sampler = HeatSampler::new(HeatMeter::default(), source, note);
-            Some(Arc::new(sampler))
-        }
-        Err(reasons) => {
-            log::warn!("use of blocks cannot be seen: {}", reasons.join("; "));
-            None
-        }
-    }
+/// Starts a thread that measures use. Returns the reason of each source if no source works for this
+/// user.
+pub(crate) fn sampler() -> Result<Arc<HeatSampler>, String> {
+    let source = source().map_err(|reasons| reasons.join("; "))?;
+    log::info!("use of blocks: {}", source.sentence());
+    let sampler = HeatSampler::new(HeatMeter::default(), source, note);
+    Ok(Arc::new(sampler))
 }
 
 /// Notes that a process cannot be measured.

@@ -9,7 +9,7 @@ use parquet::file::metadata::KeyValue;
 use crate::csv::write_columns as write_csv_columns;
 use crate::grid::paragraph;
 use crate::parquet::{WriteParquetError, write_columns};
-use crate::{Align, Cell, Column, Grid, Style, Values, View, next};
+use crate::{Align, Cell, Column, Grid, Style, Values, View};
 
 /// Renders the results of mixes, machine by machine.
 pub fn mix_table(mix: &MixComparison, view: View) -> String {
@@ -42,7 +42,7 @@ pub fn mix_table(mix: &MixComparison, view: View) -> String {
         out.push('\n');
         out.push_str(&paragraph(&format!("note: {note}"), Style::Faint, view));
     }
-    out + &next("broadleaf compare TRACE, for one program alone")
+    out + "\nNext, for one program alone: broadleaf compare TRACE\n"
 }
 
 fn three(value: Option<f64>) -> String {

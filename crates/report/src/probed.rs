@@ -3,7 +3,7 @@
 use crate::grid::{Align, Grid, paragraph};
 use crate::number::grouped;
 use crate::paint::Style;
-use crate::{View, next};
+use crate::{View, command_line, next};
 use broadleaf_metrics::{Probed, ProbedFigure, ProbedSpan, ProbedValue};
 
 /// Renders the values of a probe with their confidence, the open values, and the cost of loads by
@@ -52,13 +52,10 @@ pub fn probe_table(probed: &Probed, view: View) -> String {
     }
     if let Some(file) = &probed.machine_file {
         out.push('\n');
-        let next = format!(
-            "Wrote {file}. Next: broadleaf compare TRACE --machine {}",
-            {
-                let is_native = file.ends_with("/broadleaf/machine.toml");
-                if is_native { "native" } else { file.as_str() }
-            }
-        );
+        let is_native = file.ends_with("/broadleaf/machine.toml");
+        let machine = if is_native { "native" } else { file };
+        let compare = command_line(&["broadleaf", "compare", "TRACE", "--machine", machine]);
+        let next = format!("Wrote {file}. Next: {compare}");
         out += &paragraph(&next, Style::Plain, view);
     } else if let Some(model) = probed.processor.strip_prefix("model of ") {
         out += &next(&format!("broadleaf compare TRACE --machine {model}"));

@@ -99,11 +99,17 @@ pub(crate) fn page_faults_sentence(result: &CellResult) -> Option<String> {
 /// Returns the reason why a policy has the run time of `baseline` in the model, if it has.
 fn sameness(result: &CellResult, baseline: &CellResult) -> Option<&'static str> {
     let misses = |of: &CellResult| (of.l1_misses, of.whole_misses(), of.walks.clone());
-    let is_level = result.run_time?.ratio == 1.0;
+    let run_time = result.run_time?;
+    let is_level = run_time.ratio == 1.0;
+    // A policy beyond the end with base pages has the time of that end.
+    let has_no_fewer =
+        result.l1_misses >= baseline.l1_misses && result.whole_misses() >= baseline.whole_misses();
     if misses(result) == misses(baseline) {
         Some("has the TLB misses of 4k")
     } else if is_level && result.promotions == 0 {
         Some("makes no huge page here")
+    } else if is_level && has_no_fewer && run_time.basis == RunTimeBasis::Measured {
+        Some("has no fewer TLB misses than 4k")
     } else {
         None
     }
@@ -211,6 +217,12 @@ mod tests {
         assert!(same.contains("2.00 s of user time"), "{same}");
         assert!(!same.contains("this machine can show"), "{same}");
         assert!(sentence(13_000, 0).contains("pop-512 makes no huge page here"));
+        let beyond = sentence(13_000, 3);
+        assert!(
+            beyond.starts_with("Run time: as with 4k. pop-512 has no fewer TLB misses than 4k, so"),
+            "{beyond}"
+        );
+        assert!(!beyond.contains("this machine can show"), "{beyond}");
         assert!(sentence(11_000, 3).contains("no difference that this machine can show"));
     }
 

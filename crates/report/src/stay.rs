@@ -158,13 +158,18 @@ impl Staying<'_> {
         let most = if lost_cycles(fastest) < lost_cycles(baseline) {
             let saved = lost_cycles(baseline) - lost_cycles(fastest);
             let is_little = (saved as f64) < WORTH_WHILE * baseline.accesses as f64;
-            let gain = fastest.run_time.map(|run_time| percent(run_time.gain()));
+            let gain = fastest.run_time.map(|run_time| run_time.gain());
             let is_unseen = baseline.memory.is_some()
                 && (saved as f64) < WORTH_WHILE * lost_cycles(baseline) as f64;
             let threshold = match gain {
                 _ if is_little => "less than 0.01 cycles per access".to_owned(),
                 _ if is_unseen => "less than a hundredth of them".to_owned(),
-                Some(gain) => format!("about {gain} of the run time, and less than 3%"),
+                Some(gain) if gain < 0.0 => {
+                    format!("no gain: the run time is about {} longer", percent(-gain))
+                }
+                Some(gain) => {
+                    format!("about {} of the run time, and less than 3%", percent(gain))
+                }
                 None => "not worth its memory".to_owned(),
             };
             format!(
@@ -230,7 +235,7 @@ fn capital(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::advice::advise;
-    use broadleaf_metrics::MemoryResult;
+    use broadleaf_metrics::{MemoryResult, RunTime, RunTimeBasis};
 
     fn result(policy: &str, walk_cycles: u64, promotions: u64) -> CellResult {
         CellResult {
@@ -296,6 +301,23 @@ mod tests {
              reason is too_few_resident, at 1,234 decisions: broadleaf explain too_few_resident. \
              Stay with 4k."
         );
+    }
+
+    /// Fewer walks can come with a longer run, by a measurement.
+    #[test]
+    fn a_loss_of_time_is_no_gain_with_a_sign() {
+        let with = |gain| CellResult {
+            run_time: Some(RunTime::of_gains([gain; 3], RunTimeBasis::Measured)),
+            ..result("greedy", 10_000, 2)
+        };
+        let said = |gain| sentence(&[with(gain), result("4k", 500_000, 0)], None);
+        assert_eq!(
+            said(-0.881),
+            "Page sizes hardly matter to this program: the most that a policy compared here \
+             saves, 490k of 500k walk cycles (greedy), is no gain: the run time is about 88.1% \
+             longer. Stay with 4k."
+        );
+        assert!(said(0.02).contains("is about 2.0% of the run time, and less than 3%"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The counts of a run whose TLB misses trapped.
 
+use crate::View;
 use crate::grid::{Align, Grid, paragraph};
 use crate::number::grouped;
 use crate::paint::Style;
-use crate::{View, next};
 use broadleaf_metrics::Trapped;
 
 /// Renders the counts of a run, and what to know about them.
@@ -88,7 +88,7 @@ pub fn trap_table(trapped: &Trapped, view: View) -> String {
         text.push('\n');
         text.push_str(&paragraph(&note, Style::Plain, view));
     }
-    text + &next("broadleaf record -- COMMAND, for all policies and machines")
+    text + "\nNext, for all policies and machines: broadleaf record -- COMMAND\n"
 }
 
 /// What a reader has to know about the counts.

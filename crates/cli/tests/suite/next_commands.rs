@@ -105,7 +105,7 @@ fn catalogues_and_studies_name_the_next_command() {
         ),
         (&["sweep", &experiment, "-o", out], "broadleaf results "),
         (&["results", out], "broadleaf results "),
-        (&["cache"], "broadleaf c"),
+        (&["cache"], "broadleaf compare TRACE"),
         (
             &["probe", "--machine", "skylake"],
             "broadleaf compare TRACE --machine skylake",

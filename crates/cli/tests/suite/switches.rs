@@ -3,6 +3,7 @@
 
 #![allow(clippy::disallowed_macros, reason = "a test may panic")]
 
+mod setting;
 mod system;
 
 use std::fs;
@@ -12,7 +13,6 @@ use std::path::Path;
 use std::process::{Child, Command};
 
 use broadleaf_study::answer::AnsweredProgram;
-use broadleaf_study::answer::kernel::{SETTINGS, enabled};
 use broadleaf_study::answer::switches::SWITCHES;
 use broadleaf_trace::Backing;
 use serde_json::Value;
@@ -20,6 +20,7 @@ use serde_json::Value;
 use crate::support::live::{compiled, eventually, installed, is_installed};
 use crate::support::programs::{Area, MIB, Walk, program_parts, recording_of};
 use crate::support::{file, folder, run, stderr, succeeded};
+use setting::setting;
 
 /// The start of the memory that the recorded program uses.
 const START: u64 = 0x10_0000_0000;
@@ -61,15 +62,6 @@ class Hold {
   }
 }
 "#;
-
-/// The setting `enabled` of the system, if programs can ask for huge pages under it.
-fn setting() -> Option<String> {
-    let setting = enabled(Path::new(SETTINGS)).filter(|setting| setting != "never");
-    if setting.is_none() {
-        eprintln!("skipped: the kernel makes no huge pages");
-    }
-    setting
-}
 
 /// A recording of a command that gains from huge pages.
 fn recorded(folder: &Path, program: &Path, command: &[&str]) -> String {
@@ -259,7 +251,8 @@ fn redis_s_command_gives_huge_pages() {
         return;
     }
     let folder = folder("switches-redis");
-    let socket = folder.join("socket");
+    // The path of a socket has at most 107 bytes, and folders of tests may be deep.
+    let socket = std::env::temp_dir().join(format!("broadleaf-{}.redis", std::process::id()));
     let path = socket.to_str().expect("UTF-8");
     let command = [
         "redis-server",
@@ -276,6 +269,7 @@ fn redis_s_command_gives_huge_pages() {
     let _ = fs::remove_file(&socket);
     let line = broadleaf_report::command_line(&command);
     let without = Redis::filled(&line, &socket).huge_kib();
+    let _ = fs::remove_file(&socket);
     assert!(without < 4_000, "{without} KiB");
 }
 

@@ -18,7 +18,7 @@ const REST: u32 = 20;
 const STALE: u32 = 5;
 /// The greatest number of notes. A tree of many processes would fill the log.
 const NOTES: usize = 16;
-/// The number of failing processes above which those that have ended are forgotten.
+/// The number of processes above which those that have ended are forgotten.
 const MANY: usize = 256;
 
 /// A thread that measures the use of blocks. Dropping it ends the thread.
@@ -44,6 +44,7 @@ struct Samples {
     asked: BTreeMap<ProcessId, LivePages>,
     /// Measurements that were not taken yet. One without blocks says that nothing is known.
     done: BTreeMap<ProcessId, Vec<BlockHeat>>,
+    failing: BTreeMap<ProcessId, FailingProcess>,
 }
 
 impl HeatSampler {
@@ -70,7 +71,6 @@ impl HeatSampler {
             meter: meter.clone(),
             source,
             window,
-            failing: BTreeMap::new(),
             notes: 0,
             note,
         };
@@ -93,6 +93,20 @@ impl HeatSampler {
     /// Returns true if there is a measurement of the process that was not taken yet.
     pub(crate) fn has(&self, process: ProcessId) -> bool {
         self.shared.lock().done.contains_key(&process)
+    }
+
+    /// Forgets all processes for which `is_wanted` returns false. Without this call, measurements
+    /// of processes that are not read any more stay until there are many.
+    pub fn retain(&self, is_wanted: impl Fn(ProcessId) -> bool) {
+        self.shared.lock().retain(is_wanted);
+    }
+}
+
+impl Samples {
+    fn retain(&mut self, is_wanted: impl Fn(ProcessId) -> bool) {
+        self.asked.retain(|process, _| is_wanted(*process));
+        self.done.retain(|process, _| is_wanted(*process));
+        self.failing.retain(|process, _| is_wanted(*process));
     }
 }
 
@@ -122,7 +136,6 @@ struct Sampling<N> {
     meter: HeatMeter,
     source: HeatSource,
     window: Duration,
-    failing: BTreeMap<ProcessId, FailingProcess>,
     /// The number of notes so far.
     notes: usize,
     note: N,
@@ -146,39 +159,58 @@ impl<N: FnMut(ProcessId, &str)> Sampling<N> {
             let is_gone = linux.vitals(process) == Err(KernelError::Gone);
             match heat {
                 _ if is_gone => {
-                    self.failing.remove(&process);
+                    self.shared.lock().failing.remove(&process);
                 }
                 Ok(heat) => {
-                    self.failing.remove(&process);
-                    self.shared.lock().done.insert(process, heat.blocks);
+                    let mut samples = self.shared.lock();
+                    samples.failing.remove(&process);
+                    samples.done.insert(process, heat.blocks);
                 }
-                Err(reasons) => self.failed(&mut linux, process, &reasons),
+                Err(reasons) => self.failed(process, &reasons),
             }
+            self.forget_ended(&mut linux);
             let spent = linux.own_cpu().saturating_sub(cpu);
             self.shared.rest(spent * REST);
         }
     }
 
+    /// Forgets processes that have ended, if many are known.
+    fn forget_ended(&self, linux: &mut Linux) {
+        let mut known: Vec<ProcessId> = {
+            let samples = self.shared.lock();
+            let known = samples.done.keys().chain(samples.failing.keys());
+            known.copied().collect()
+        };
+        if known.len() > MANY {
+            // The governor does not wait for these reads.
+            known.retain(|process| linux.vitals(*process) == Err(KernelError::Gone));
+            self.shared
+                .lock()
+                .retain(|process| !known.contains(&process));
+        }
+    }
+
     /// Notes why a process could not be measured. Its use is unknown if it fails for long.
-    fn failed(&mut self, linux: &mut Linux, process: ProcessId, reasons: &[NoHeat]) {
+    fn failed(&mut self, process: ProcessId, reasons: &[NoHeat]) {
         if self.shared.lock().has_ended {
             return;
         }
         let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
         let reason = reasons.join("; ");
-        if self.failing.len() > MANY {
-            let failing = &mut self.failing;
-            failing.retain(|process, _| linux.vitals(*process) != Err(KernelError::Gone));
-        }
-        let before = self.failing.get(&process);
-        if before.is_none_or(|before| before.reason != reason) && self.notes < NOTES {
+        let is_new = {
+            let samples = self.shared.lock();
+            let before = samples.failing.get(&process);
+            before.is_none_or(|before| before.reason != reason)
+        };
+        if is_new && self.notes < NOTES {
             self.notes += 1;
             match self.notes {
                 NOTES => (self.note)(process, &format!("{reason}; later failures are not noted")),
                 _ => (self.note)(process, &reason),
             }
         }
-        let failing = self.failing.entry(process).or_insert(FailingProcess {
+        let mut samples = self.shared.lock();
+        let failing = samples.failing.entry(process).or_insert(FailingProcess {
             since: Instant::now(),
             reason: String::new(),
             is_stale: false,
@@ -186,7 +218,7 @@ impl<N: FnMut(ProcessId, &str)> Sampling<N> {
         failing.reason = reason;
         if !failing.is_stale && failing.since.elapsed() >= self.window * STALE {
             failing.is_stale = true;
-            self.shared.lock().done.insert(process, Vec::new());
+            samples.done.insert(process, Vec::new());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The mappings of a process.
 
-use crate::seen::{BLOCK_BYTES, LiveBacking, LiveMapping};
+use crate::seen::{BLOCK_BYTES, LiveBacking, LiveMapping, has_reserved_name};
 use std::io;
 use std::path::Path;
 
@@ -11,8 +11,8 @@ pub(super) fn of(proc: &Path, pid: u32) -> io::Result<Vec<LiveMapping>> {
     let bytes = std::fs::read(folder.join("maps"))?;
     let text = String::from_utf8_lossy(&bytes);
     let mounts = std::fs::read(folder.join("mountinfo")).unwrap_or_default();
-    let in_memory = in_memory(&String::from_utf8_lossy(&mounts));
-    let read = text.lines().map(|line| mapping(line, &in_memory));
+    let mounts = DisklessMounts::of(&String::from_utf8_lossy(&mounts));
+    let read = text.lines().map(|line| mapping(line, &mounts));
     let all: Option<Vec<LiveMapping>> = read.collect();
     all.ok_or_else(|| {
         io::Error::new(
@@ -23,7 +23,7 @@ pub(super) fn of(proc: &Path, pid: u32) -> io::Result<Vec<LiveMapping>> {
 }
 
 /// Parses one line: `00400000-00452000 r-xp 00000000 08:02 173521   /usr/bin/dbus-daemon`.
-fn mapping(line: &str, in_memory: &[(u32, u32)]) -> Option<LiveMapping> {
+fn mapping(line: &str, mounts: &DisklessMounts) -> Option<LiveMapping> {
     let mut rest = line;
     let mut word = || {
         let trimmed = rest.trim_start();
@@ -46,7 +46,7 @@ fn mapping(line: &str, in_memory: &[(u32, u32)]) -> Option<LiveMapping> {
     let backing = if inode == 0 {
         without_file(name)
     } else {
-        of_file(name, device, in_memory)
+        of_file(name, device, mounts)
     };
     let is_shared = backing == LiveBacking::Shmem;
     Some(LiveMapping {
@@ -75,12 +75,11 @@ fn without_file(name: &str) -> LiveBacking {
     }
 }
 
-fn of_file(name: &str, device: (u32, u32), in_memory: &[(u32, u32)]) -> LiveBacking {
+fn of_file(name: &str, device: (u32, u32), mounts: &DisklessMounts) -> LiveBacking {
     /// Names of files that are in no visible file system. They belong to the kernel's own file
     /// system in memory.
     const UNSEEN: [&str; 3] = ["/memfd:", "/SYSV", "/dev/zero"];
-    if name.starts_with("/anon_hugepage") || name.starts_with("/memfd:") && name.contains("hugetlb")
-    {
+    if has_reserved_name(name) || mounts.reserved.contains(&device) {
         LiveBacking::Other
     } else if device == (0, 1)
         || UNSEEN.iter().any(|unseen| name.starts_with(unseen))
@@ -89,24 +88,40 @@ fn of_file(name: &str, device: (u32, u32), in_memory: &[(u32, u32)]) -> LiveBack
         LiveBacking::Shmem
     } else if name.starts_with("/dev/") && !name.starts_with("/dev/shm/") {
         LiveBacking::Other
-    } else if in_memory.contains(&device) {
+    } else if mounts.in_memory.contains(&device) {
         LiveBacking::Shmem
     } else {
         LiveBacking::File
     }
 }
 
-/// Returns the devices of mounted file systems that have no disk.
-fn in_memory(mounts: &str) -> Vec<(u32, u32)> {
-    let device = |line: &str| {
-        let (mounted, kind) = line.split_once(" - ")?;
-        if !matches!(kind.split_whitespace().next(), Some("tmpfs" | "ramfs")) {
-            return None;
+/// The devices of mounted file systems that have no disk.
+#[derive(Default)]
+struct DisklessMounts {
+    /// Those with ordinary pages: tmpfs and ramfs.
+    in_memory: Vec<(u32, u32)>,
+    /// Those with reserved huge pages: hugetlbfs.
+    reserved: Vec<(u32, u32)>,
+}
+
+impl DisklessMounts {
+    /// Parses `mountinfo`.
+    fn of(mounts: &str) -> Self {
+        let of = |kinds: &[&str]| {
+            let device = |line: &str| {
+                let (mounted, kind) = line.split_once(" - ")?;
+                let kind = kind.split_whitespace().next()?;
+                let (major, minor) = mounted.split_whitespace().nth(2)?.split_once(':')?;
+                let device = (major.parse().ok()?, minor.parse().ok()?);
+                kinds.contains(&kind).then_some(device)
+            };
+            mounts.lines().filter_map(device).collect()
+        };
+        Self {
+            in_memory: of(&["tmpfs", "ramfs"]),
+            reserved: of(&["hugetlbfs"]),
         }
-        let (major, minor) = mounted.split_whitespace().nth(2)?.split_once(':')?;
-        Some((major.parse().ok()?, minor.parse().ok()?))
-    };
-    mounts.lines().filter_map(device).collect()
+    }
 }
 
 #[cfg(test)]
@@ -115,7 +130,23 @@ mod tests {
 
     #[test]
     fn each_kind_of_line_has_its_backing() {
-        let backing = |line: &str| mapping(line, &[(0, 25)]).map(|mapping| mapping.backing);
+        let mounts = "24 1 0:25 / /dev/shm rw shared:3 - tmpfs tmpfs rw
+            25 1 0:41 / /mnt/pool rw - hugetlbfs none rw,pagesize=2M
+            26 1 0:42 / /proc rw - proc proc rw";
+        let mounts = DisklessMounts::of(mounts);
+        let backing = |line: &str| mapping(line, &mounts).map(|mapping| mapping.backing);
+        for (line, is_reserved) in [
+            ("7f00-7f10 rw-s 0 00:29 12 /mnt/pool/buffers", true),
+            ("7f00-7f10 rw-s 0 00:0f 12 /anon_hugepage (deleted)", true),
+            ("7f00-7f10 rw-s 0 00:0f 12 /memfd:hugetlb (deleted)", true),
+            ("7f00-7f10 rw-s 0 00:01 12 /memfd:buffers (deleted)", false),
+            ("7f00-7f10 rw-s 0 00:05 12 /dev/nvidia0", false),
+            ("7f00-7f10 r-xp 0 00:00 0 [vdso]", false),
+            ("7f00-7f10 rw-s 0 00:2a 12 /mnt/file", false),
+        ] {
+            let reserved = mapping(line, &mounts).map(|mapping| mapping.is_reserved());
+            assert_eq!(reserved, Some(is_reserved), "{line}");
+        }
         for (line, expected) in [
             (
                 "7f0000000000-7f0000400000 rw-p 00000000 00:00 0 ",
@@ -168,7 +199,11 @@ mod tests {
         ] {
             assert_eq!(backing(line), Some(expected), "{line}");
         }
-        let odd = mapping("7f00-7f10 r-xp 00002000 fe:00 12 /usr/a\u{fffd}  b", &[]).unwrap();
+        let odd = mapping(
+            "7f00-7f10 r-xp 00002000 fe:00 12 /usr/a\u{fffd}  b",
+            &mounts,
+        )
+        .unwrap();
         assert_eq!(odd.name, "/usr/a\u{fffd}  b");
         for torn in [
             "",
@@ -177,7 +212,7 @@ mod tests {
             "7f00-xyz r-xp 0 00:00 0",
             "7f00-7f10 r-xp 0 0000 0",
         ] {
-            assert_eq!(mapping(torn, &[]), None, "{torn}");
+            assert_eq!(mapping(torn, &mounts), None, "{torn}");
         }
     }
 }

@@ -39,8 +39,8 @@ pub(crate) static DRMEMTRACE: ForeignFormat = ForeignFormat {
                       `--physical`, the markers of traces that were recorded with \
                       `-use_physical` become leaves of page tables. Loads, stores and \
                       instructions are kept. A load or store of no bytes is one of the byte at \
-                      its address, and is counted; DynamoRIO's simulators take it so, unless it \
-                      is at the first byte of a page or line: then they look nothing up. \
+                      its address, and is counted. DynamoRIO's simulators do the same, unless the \
+                      address is the first byte of a page or line: there, they look nothing up. \
                       Prefetches, flushes, encodings, references of the kernel, repeated \
                       iterations of string instructions and other markers are counted and left \
                       out. Traces of 32-bit builds, whose records have 8 bytes, are not read. \

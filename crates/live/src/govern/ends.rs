@@ -121,8 +121,8 @@ impl Turns<'_> {
             }
             if round == 0 && most_reserved > 0 {
                 log::warn!(
-                    "the program maps {} of reserved huge pages (hugetlbfs), which nothing splits: \
-                     they are huge pages at the end with 4 KiB pages too, and no gain by them is \
+                    "the program maps {} of reserved huge pages (hugetlbfs), which nothing splits. \
+                     They are huge pages at the end with 4 KiB pages too, so no gain by them is \
                      measured. Reserved pages come from glibc.malloc.hugetlb=2, \
                      -XX:+UseLargePages or huge_pages=on",
                     size(most_reserved)
@@ -338,10 +338,10 @@ mod tests {
 
     #[test]
     fn mappings_of_reserved_huge_pages_are_counted() {
-        let mapping = |name: &str| LiveMapping {
+        let mapping = |(name, backing): (&str, LiveBacking)| LiveMapping {
             start: 0,
             end: 4 << 20,
-            backing: LiveBacking::Other,
+            backing,
             writable: true,
             congruent: true,
             name: name.to_owned(),
@@ -349,12 +349,14 @@ mod tests {
             offset: 0,
         };
         let names = [
-            "",
-            "[heap]",
-            "/memfd:buffers (deleted)",
-            "/anon_hugepage (deleted)",
-            "/dev/hugepages/pool",
-            "/memfd:hugetlb (deleted)",
+            ("", LiveBacking::Anonymous),
+            ("[vdso]", LiveBacking::Other),
+            ("/dev/nvidia0", LiveBacking::Other),
+            ("/memfd:buffers (deleted)", LiveBacking::Shmem),
+            ("/anon_hugepage (deleted)", LiveBacking::Other),
+            ("/dev/hugepages/pool", LiveBacking::Other),
+            ("/mnt/hugetlbfs/pool", LiveBacking::Other),
+            ("/memfd:hugetlb (deleted)", LiveBacking::Other),
         ];
         let pages = LivePages {
             mappings: names.map(mapping).to_vec(),
@@ -371,6 +373,6 @@ mod tests {
             machine: Default::default(),
             processes: vec![process(Some(pages)), process(None)],
         };
-        assert_eq!(reserved_bytes(&seen), 3 * (4 << 20));
+        assert_eq!(reserved_bytes(&seen), 4 * (4 << 20));
     }
 }

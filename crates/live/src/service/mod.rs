@@ -128,9 +128,12 @@ impl LiveService {
         let dry = self.purpose != ServicePurpose::Govern;
         let state = ServiceState::new(self.rules.rules.len(), dry);
         let mut service = ServiceLoop::new(self.rules, state, metrics);
-        service.run(wait, || {
+        service.run(wait, |measures_use| {
             let rules = rules::read_again(&self.file)?;
-            rules::check_use(&self.file, &rules)?;
+            // The thread that measures holds its source, which works.
+            if !measures_use {
+                rules::check_use(&self.file, &rules)?;
+            }
             Ok(rules)
         })?;
         let wards = service.into_wards();
@@ -151,8 +154,14 @@ impl ServiceDone {
     }
 }
 
-/// Renders a list as a table, with the command that governs the processes.
+/// Renders a list as a table, with the command that governs the processes. Rules from a pipe have no
+/// such command: a pipe holds them once.
 pub fn listing_table(listing: &ServiceListing, view: View) -> String {
-    let govern = command_line(&["broadleaf", "service", &listing.file]);
-    once::table(&listing.processes, view) + &next(&govern)
+    let mut text = once::table(&listing.processes, view);
+    let streams = ["/dev/stdin", "/dev/fd/", "/proc/"];
+    let is_stream = (streams.iter()).any(|stream| listing.file.starts_with(stream));
+    if !is_stream {
+        text += &next(&command_line(&["broadleaf", "service", &listing.file]));
+    }
+    text
 }

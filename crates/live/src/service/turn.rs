@@ -70,11 +70,12 @@ impl ServiceLoop {
         }
     }
 
-    /// Works until `wait` returns [`ServiceSignal::End`].
+    /// Works until `wait` returns [`ServiceSignal::End`]. `read` reads the rules again. It gets true
+    /// if a thread measures the use of blocks.
     pub(super) fn run(
         &mut self,
         wait: &mut dyn FnMut(Duration) -> Option<ServiceSignal>,
-        read: impl Fn() -> Result<ServiceRules, Failure>,
+        read: impl Fn(bool) -> Result<ServiceRules, Failure>,
     ) -> Result<(), Failure> {
         loop {
             let (time, next) = self.next();
@@ -121,9 +122,9 @@ impl ServiceLoop {
         self.kernel.own_cpu().saturating_sub(before)
     }
 
-    fn reload(&mut self, read: impl Fn() -> Result<ServiceRules, Failure>) {
+    fn reload(&mut self, read: impl Fn(bool) -> Result<ServiceRules, Failure>) {
         self.manager.reloading();
-        match read() {
+        match read(self.wards.measures_use()) {
             Ok(rules) => {
                 let count = rules.rules.len();
                 log::info!(
@@ -202,7 +203,7 @@ mod tests {
             waits.push(time);
             (waits.len() > 3).then_some(ServiceSignal::End)
         };
-        service.run(&mut wait, || Ok(rules.clone())).unwrap();
+        service.run(&mut wait, |_| Ok(rules.clone())).unwrap();
         assert!(waits.iter().all(|wait| *wait <= WATCH_EVERY), "{waits:?}");
         assert!(service.watch > now && service.find <= now);
     }

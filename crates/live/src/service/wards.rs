@@ -9,7 +9,7 @@ use broadleaf_governor::{
     Governor, HeatSampler, Kernel, Linux, MachineSeen, ProcessId, ProcessTree, Ticked, Vitals,
     Ward, weighs_use,
 };
-use broadleaf_policy::{Policy, parse};
+use broadleaf_policy::parse;
 
 use super::account::{GovernorCounts, ProgramTotals};
 use super::finding::{Fate, PickedProcess};
@@ -24,6 +24,12 @@ const REST: Duration = Duration::from_secs(10);
 /// The most programs that are reported as forbidden superpages. Each name is kept, and a process
 /// may rename itself without end.
 const MOST_FORBIDDEN: usize = 256;
+
+/// The wait between two attempts to measure the use of blocks. Each tries all sources.
+const TRY_AGAIN: Duration = Duration::from_mins(1);
+
+/// Starts a thread that measures use, or returns the reason why no source works.
+type StartSampler = fn() -> Result<Arc<HeatSampler>, String>;
 
 /// A process that is governed, with the processes that it starts.
 pub(super) struct GovernedProcess {
@@ -51,8 +57,11 @@ pub(super) struct Wards {
     pub(super) ended: ProgramTotals,
     kernel: Linux,
     /// Measures the use of blocks for all governors whose policy weighs it. `None` while no policy
-    /// does.
+    /// does, or no source works.
     heat: Option<Arc<HeatSampler>>,
+    start_heat: StartSampler,
+    /// The time of the next attempt to measure use. `None` before the first one.
+    next_heat: Option<Instant>,
     dry: bool,
     /// Programs that were reported as forbidden superpages.
     forbidden: BTreeSet<String>,
@@ -90,6 +99,8 @@ impl Wards {
             ended: ProgramTotals::default(),
             kernel: Linux::new(),
             heat: None,
+            start_heat: sampler,
+            next_heat: None,
             dry,
             forbidden: BTreeSet::new(),
             noted_hidden_limits: false,
@@ -120,22 +131,45 @@ impl Wards {
         for governed in &mut self.governed {
             governed.governor.leave_out(Arc::clone(&apart));
         }
-        let weighs = |governed: &GovernedProcess| weighs_use(governed.governor.ward().policy());
-        if !self.governed.iter().any(weighs) {
-            self.heat = None;
-        }
+        self.follow_use(now);
         Ok(())
     }
 
-    /// The sampler for a policy: the one of all policies that weigh use, or none.
-    fn heat_for(&mut self, policy: &dyn Policy) -> Option<Arc<HeatSampler>> {
-        if !weighs_use(policy) {
-            return None;
+    /// Returns true if a thread measures the use of blocks. It holds the source, so that a trial of
+    /// the sources would fail or disturb it.
+    pub(super) const fn measures_use(&self) -> bool {
+        self.heat.is_some()
+    }
+
+    /// Measures use for all governors whose policy weighs it. If no source works, the next attempt
+    /// comes a minute later, and a warning is given once.
+    fn follow_use(&mut self, now: Instant) {
+        let weighs = |governed: &GovernedProcess| weighs_use(governed.governor.ward().policy());
+        if !self.governed.iter().any(weighs) {
+            self.heat = None;
+            self.next_heat = None;
+        } else if self.heat.is_none() && self.next_heat.is_none_or(|next| next <= now) {
+            let is_first = self.next_heat.replace(now + TRY_AGAIN).is_none();
+            match (self.start_heat)() {
+                Ok(sampler) => self.heat = Some(sampler),
+                Err(reason) if is_first => log::warn!(
+                    event = "obstacle";
+                    "use of blocks cannot be seen: {reason}. The service tries again once a minute"
+                ),
+                Err(_) => {}
+            }
         }
-        if self.heat.is_none() {
-            self.heat = sampler();
+        for governed in &mut self.governed {
+            let heat = self.heat.clone().filter(|_| weighs(governed));
+            governed.governor.kernel().set_heat(heat);
         }
-        self.heat.clone()
+        if let Some(heat) = &self.heat {
+            let wards = self.governed.iter().map(|one| one.governor.ward());
+            let living: BTreeSet<ProcessId> = wards
+                .flat_map(|ward| ward.processes().map(|(id, ..)| id))
+                .collect();
+            heat.retain(|process| living.contains(&process));
+        }
     }
 
     fn care_for(
@@ -150,9 +184,7 @@ impl Wards {
             self.governed[at].command = broadleaf_report::printable(&found.command);
             if self.governed[at].care != *care {
                 let policy = parse(&care.policy).map_err(Failure::failed)?;
-                let heat = self.heat_for(policy.as_ref());
                 let governed = &mut self.governed[at];
-                governed.governor.kernel().set_heat(heat);
                 governed.governor.put_under(policy, care.budgets);
                 governed.care = care.clone();
                 governed.due = now;
@@ -160,8 +192,6 @@ impl Wards {
             return Ok(());
         }
         let mut governor = governor(&self.kernel, found.id, care, apart, self.dry)?;
-        let heat = self.heat_for(governor.ward().policy());
-        governor.kernel().set_heat(heat);
         governor.rest_for_at_most(REST);
         self.governed.push(GovernedProcess {
             id: found.id,

@@ -82,8 +82,8 @@ pub(super) const RUN_TIME_METRICS: &[Metric] = &[
     gain(
         "fault_seconds_saved",
         "seconds",
-        "The system time of the page faults that the policy saves, by the cost of a fault that \
-         was measured with the program: saved of fault_seconds in JSON.",
+        "The system time of the page faults that the policy saves. The cost of a fault was \
+         measured with the program. In JSON, the time is saved of fault_seconds.",
         Ratio(|result| Some(fault_seconds(result)?.saved)),
     ),
     seconds(

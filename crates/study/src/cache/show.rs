@@ -43,11 +43,7 @@ impl TraceCache {
             text.push('\n');
             text.push_str(&grid.render(view));
         }
-        text += &next(match entries.is_empty() {
-            true => "broadleaf compare TRACE",
-            false => "broadleaf cache --clear",
-        });
-        text
+        text + &next("broadleaf compare TRACE")
     }
 
     /// The list of entries as JSON.

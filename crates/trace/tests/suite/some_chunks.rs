@@ -1,5 +1,11 @@
 //! Ranges of chunks, each read without the chunks before, together equal the trace.
 
+#![allow(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a test reads recordings"
+)]
+
 use std::io::Cursor;
 use std::ops::Range;
 

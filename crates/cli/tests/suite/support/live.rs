@@ -29,7 +29,7 @@ fn is_clear(attaching: bool) -> bool {
 
 /// Whether there are free extents; where files that were read fill all memory, root may have the
 /// kernel forget them.
-fn has_room() -> bool {
+pub(crate) fn has_room() -> bool {
     let enough = || Linux::new().machine().free_blocks >= 200;
     for file in ["drop_caches", "compact_memory"] {
         if !enough() {

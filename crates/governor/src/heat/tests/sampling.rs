@@ -81,3 +81,22 @@ fn processes_without_whole_blocks_are_not_measured() {
     drop(sampler);
     assert!(notes.try_recv().is_err());
 }
+
+/// Measurements that no governor takes any more do not stay for ever.
+#[test]
+fn processes_that_are_not_wanted_any_more_are_forgotten() {
+    let made = MadeUp::new()
+        .with_damon("vaddr\n", 0)
+        .with_region(0, 0, u64::MAX, 9);
+    let sampler =
+        HeatSampler::with_window(meter(&made), HeatSource::Damon, SHORT, |_, reason: &str| {
+            panic!("{reason}")
+        });
+    assert_eq!(sampler.exchange(own(), &memory()), None);
+    until(|| sampler.has(own()).then_some(()));
+    sampler.retain(|process| process == own());
+    assert!(sampler.has(own()));
+    sampler.retain(|process| process != own());
+    assert!(!sampler.has(own()));
+    assert_eq!(sampler.exchange(own(), &memory()), None);
+}

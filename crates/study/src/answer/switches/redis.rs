@@ -13,10 +13,10 @@ pub(super) fn is_server(name: &str) -> bool {
 pub(super) const SWITCH: Switch = Switch {
     name: "redis",
     applies: |program| is_server(&program.name),
-    purpose: "Redis forbids huge pages to itself where `enabled` is always: on kernels before \
-              5.8, a save (fork) then copies 2 MiB at a first store. Its own switch lets it have \
-              them, and needs `enabled` at always. At madvise its allocator must ask for them too, \
-              as jemalloc does with thp:always",
+    purpose: "Redis forbids huge pages to itself where `enabled` is always. On kernels before \
+              5.8, a save (fork) would copy 2 MiB at a first store. Its switch disable-thp (Redis \
+              6.2 or later, Valkey) lets it have them, and needs `enabled` at always. At madvise, \
+              its allocator must ask for them too, as jemalloc does with thp:always",
     command: |program| {
         let switch = ["--disable-thp", "no"];
         if jemalloc::is_used_by(program) {
