@@ -26,6 +26,8 @@ impl ClientPlaces {
     /// Waits until a place is free. If all are taken, the client that has been connected longest
     /// loses its place.
     pub(super) async fn free_one(&mut self) {
+        // Answers that are ready end first, however late this task runs.
+        tokio::task::yield_now().await;
         loop {
             while self.tasks.try_join_next().is_some() {}
             self.clients.retain(|(_, task)| !task.is_finished());
