@@ -127,7 +127,7 @@ class SweepPage(SchedulerPlugin):
         ]
         application = scheduler.http_application
         application.add_handlers(r".*$", routes)
-        # The first route that matches answers. An older version of this plugin may have added its own.
+        # The first route that matches answers. An older version of this plugin may have its own.
         rules = application.default_router.rules
         for rule in [rule for rule in rules if _leads_to(rule, self)]:
             rules.remove(rule)
@@ -149,7 +149,7 @@ class SweepPage(SchedulerPlugin):
         sweep = self.sweeps.get(msg["sweep"])
         if sweep is not None:
             if sweep.state == _LOST and msg["kind"] != "progress":
-                # The client has connected again. Progress is of workers, which may hear of its loss late.
+                # The client has connected again. Workers may hear of its loss late, and go on.
                 sweep.state, sweep.end = "running", None
             self._take(sweep, msg, now)
             sweep.sample(now)

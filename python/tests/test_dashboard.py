@@ -172,7 +172,7 @@ def test_an_exception_ends_the_tasks_of_workers(
 
     def watched(*given: Any, progress: Any, **named: Any) -> tuple[str, bytes]:
         def cancelled(*report: Any) -> None:
-            # The task goes on from its first report once it is cancelled, so that it cannot end before.
+            # The task goes on from its first report once it is cancelled.
             deadline = time.monotonic() + 60
             while time.monotonic() < deadline:
                 progress(*report)
@@ -226,7 +226,7 @@ def test_rate_and_time_left_are_those_of_the_last_half_minute() -> None:
     (sweep,) = page.to_dict()["sweeps"]
     assert (sweep["accesses_done"], sweep["accesses_per_second"], sweep["seconds_left"]) == (600, 10, 140)
     assert "10 accesses per second" in page.page() and "about 2:20 left" in page.page()
-    # A task whose worker died begins again elsewhere, and a late message of an ended task is ignored.
+    # A task whose worker died begins again elsewhere. Late messages of an ended task are ignored.
     page.remove_worker(None, "w1")
     assert page.to_dict()["sweeps"][0]["accesses_done"] == 0
     page.log_event(*progress(0, 100, "w2"))

@@ -76,8 +76,8 @@ pub enum WhyNot {
         /// The steps that the listener asks for.
         steps: &'static str,
     },
-    /// Curves of the model look every visit up. The quick path, which this plan does not take, passes
-    /// to its curves the pages that its filter leaves out.
+    /// Curves of the model look every visit up. The quick path, which this plan does not take,
+    /// passes to its curves the pages that its filter leaves out.
     #[error("curves of the model need all visits")]
     Curves,
     /// Instructions begin again after a miss, so lookups depend on those before them.

@@ -26,7 +26,7 @@ impl LoadTable {
         self.0.is_empty()
     }
 
-    /// The sizes of pages with measured loads, each with the shortest and the longest span in bytes.
+    /// The sizes of pages with measured loads. Each has the shortest and the longest span in bytes.
     pub fn spans(&self) -> impl Iterator<Item = (PageSize, u64, u64)> {
         let each = self.0.iter();
         each.filter_map(|(page, spans)| {

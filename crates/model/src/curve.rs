@@ -2,8 +2,8 @@
 //!
 //! A curve belongs to a policy and to the page sizes of a machine, and to nothing else of the
 //! machine. Each size has TLBs of its own, of every geometry, with exact LRU replacement and one
-//! entry for each page. Each core has its own. They see every reference to data at the size of the page that the TLB of
-//! the machine would load. Fetches of instructions are not among the references. A size that the
+//! entry for each page. Each core has its own. They see every reference to data at the size of the
+//! page that the TLB of the machine would load. Fetches of instructions are not among the references. A size that the
 //! machine's TLB does not hold enters it in pieces of the next smaller size, and so it does here.
 
 use crate::shared::curve_points;

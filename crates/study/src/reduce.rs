@@ -71,8 +71,8 @@ pub struct ReducedTrace {
     pub next: String,
 }
 
-/// Writes the reduced form of a trace, which `compare` reads in place of the trace, or a part of the
-/// form ([`ReduceRequest::part`]).
+/// Writes the reduced form of a trace, which `compare` reads in place of the trace, or a part of
+/// the form ([`ReduceRequest::part`]).
 ///
 /// The bytes of the form depend on no number of threads.
 ///

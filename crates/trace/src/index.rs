@@ -98,8 +98,8 @@ pub struct TraceIndex {
 }
 
 impl TraceIndex {
-    /// The file offsets of a chunk: from its first byte to the byte after its last. A number that is
-    /// too large gives the empty range at the end of the chunks.
+    /// The file offsets of a chunk: from its first byte to the byte after its last. A number that
+    /// is too large gives the empty range at the end of the chunks.
     pub fn chunk_range(&self, number: usize) -> Range<u64> {
         let starts_at = |number: usize| self.chunks.get(number).map_or(self.end, |it| it.offset);
         starts_at(number)..starts_at(number.saturating_add(1))

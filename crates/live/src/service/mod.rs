@@ -154,8 +154,8 @@ impl ServiceDone {
     }
 }
 
-/// Renders a list as a table, with the command that governs the processes. Rules from a pipe have no
-/// such command: a pipe holds them once.
+/// Renders a list as a table, with the command that governs the processes. Rules from a pipe have
+/// no such command: a pipe holds them once.
 pub fn listing_table(listing: &ServiceListing, view: View) -> String {
     let mut text = once::table(&listing.processes, view);
     let streams = ["/dev/stdin", "/dev/fd/", "/proc/"];

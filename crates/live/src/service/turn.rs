@@ -70,8 +70,8 @@ impl ServiceLoop {
         }
     }
 
-    /// Works until `wait` returns [`ServiceSignal::End`]. `read` reads the rules again. It gets true
-    /// if a thread measures the use of blocks.
+    /// Works until `wait` returns [`ServiceSignal::End`]. `read` reads the rules again. It gets
+    /// true if a thread measures the use of blocks.
     pub(super) fn run(
         &mut self,
         wait: &mut dyn FnMut(Duration) -> Option<ServiceSignal>,

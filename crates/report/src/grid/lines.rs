@@ -119,7 +119,8 @@ impl<'g> GridLines<'g> {
         table.trim_fmt()
     }
 
-    /// Returns a cell of a row in its colour. A text with colours ends with no blanks.
+    /// Returns a cell of a row in its colour. Blanks at its end keep the place of a mark, and have no
+    /// colour.
     fn cell(&self, column: usize, width: usize, row: &[Cell], paint: Paint) -> TableCell {
         let Cell { text, style } = &row[column];
         let text = match self.grid.columns[column].narrowing {
@@ -131,7 +132,10 @@ impl<'g> GridLines<'g> {
         };
         match text.trim_end() {
             "" => TableCell::new(""),
-            text => TableCell::new(paint.apply(*style, text)),
+            shown => {
+                let blanks = &text[shown.len()..];
+                TableCell::new(paint.apply(*style, shown) + blanks)
+            }
         }
     }
 }

@@ -60,6 +60,22 @@ fn colour_does_not_move_columns() {
     assert_eq!(text, " \x1b[32m1\x1b[0m  x\n10  y\n");
 }
 
+/// A figure may have a mark at its end. Blanks keep its place, so that digits are below each other.
+#[test]
+fn blanks_at_the_end_of_a_figure_keep_its_place() {
+    let mut grid = Grid::new().column("", Align::Right).column("", Align::Left);
+    grid.row([Cell::from("10*"), "x".into()]);
+    let text = "9 ".to_owned();
+    let style = Style::Best;
+    grid.row([Cell { text, style }, "y".into()]);
+    assert_eq!(grid.render(View::default()), "10*  x\n 9   y\n");
+    let text = grid.render(View {
+        width: None,
+        paint: Paint::Colour,
+    });
+    assert_eq!(text, "10*  x\n \x1b[32m9\x1b[0m   y\n");
+}
+
 #[test]
 fn a_grid_of_numbers_wraps_its_headings_and_then_splits() {
     let mut grid = Grid::new()

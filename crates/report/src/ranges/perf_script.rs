@@ -108,7 +108,7 @@ mod tests {
         assert!(perf_script(&advice).starts_with("x.bl                  0 0.000000: "));
     }
 
-    /// A tool that reads perf finds the stacks, below the program's name, with the cycles as counts.
+    /// A tool that reads perf finds the stacks below the program's name. The cycles are the counts.
     #[test]
     fn a_reader_of_perf_script_counts_the_cycles() {
         let mut advice = advice(vec![AdvisedRange {

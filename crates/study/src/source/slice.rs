@@ -126,8 +126,8 @@ impl TraceSlice {
     }
 }
 
-/// A hash of a trace's head and index. The chunks of other parts are not read: a copy may lack them.
-/// The joined hash is of all chunks as they were read, so that a mixture has the hash of no trace.
+/// A hash of a trace's head and index. The chunks of other parts are not read: a copy may lack
+/// them. The joined hash is of all chunks as they were read: a mixture has the hash of no trace.
 fn identity(mut file: File, index: &TraceIndex) -> io::Result<String> {
     let head = index.chunk_range(0).start;
     let mut hasher = blake3::Hasher::new();
