@@ -137,8 +137,8 @@ const RUN_TIME: Column[] = [
   },
   ofFaults(
     "fault_seconds_saved",
-    "The system time of the page faults that the policy saves, by the cost of a fault that was " +
-      "measured with the program: saved of fault_seconds in JSON.",
+    "The system time of the page faults that the policy saves. The cost of a fault was " +
+      "measured with the program. In JSON, the time is saved of fault_seconds.",
     "saved",
   ),
   ofFaults(

@@ -132,7 +132,6 @@ fn lists_and_explanations_fit_eighty_columns() {
     for arguments in [&["list"][..], &["explain", "linux"], &["explain", "zen4"]] {
         words_are_whole(&folder, arguments);
     }
-    is_narrow(&folder, &["list", "tlbs", "--area"]);
     for name in explained_names() {
         is_narrow(&folder, &["explain", name]);
     }
