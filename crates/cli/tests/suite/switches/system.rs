@@ -81,9 +81,9 @@ fn switch_kernel(folder: &Path, policy: &str) {
 }
 
 /// A program that ends with the test.
-struct Running(Child);
+struct SwitchedProgram(Child);
 
-impl Running {
+impl SwitchedProgram {
     /// Starts a command line.
     fn start(line: &str) -> Self {
         let mut shell = Command::new("sh");
@@ -92,7 +92,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for SwitchedProgram {
     fn drop(&mut self) {
         let pid = self.0.id().to_string();
         let _ = Command::new("kill").args(["-INT", &pid]).status();
@@ -272,7 +272,7 @@ fn postgres_s_switch_takes_reserved_pages() {
     let folder_of_trace = super::folder("switches-postgres-reserved");
     let [_, line] = suggested(&folder_of_trace, "postgres", &server, &command);
     let _ = fs::remove_file(folder.join("postmaster.pid"));
-    let running = Running::start(&as_user(&line));
+    let running = SwitchedProgram::start(&as_user(&line));
     // `runuser` waits for the server.
     let pid = eventually(|| {
         let text = fs::read_to_string(folder.join("postmaster.pid")).ok()?;
