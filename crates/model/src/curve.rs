@@ -3,8 +3,8 @@
 //! A curve belongs to a policy and to the page sizes of a machine, and to nothing else of the
 //! machine. Each size has TLBs of its own, of every geometry, with exact LRU replacement and one
 //! entry for each page. Each core has its own. They see every reference to data at the size of the
-//! page that the TLB of the machine would load. Fetches of instructions are not among the references. A size that the
-//! machine's TLB does not hold enters it in pieces of the next smaller size, and so it does here.
+//! page that the TLB of the machine would load. Fetches of instructions do not count. A TLB that
+//! lacks a page size holds such a page as several smaller entries. The curves do the same.
 
 use crate::shared::curve_points;
 use broadleaf_memory::{Pages, Shootdown};

@@ -65,8 +65,8 @@ impl<'a> MachineRuns<'a> {
         run.is_some()
     }
 
-    /// Adds what the plan asks for: page tables to all worlds, and curves and listeners to the runs
-    /// of these numbers.
+    /// Adds the parts of the plan: page tables to all worlds, curves and listeners to runs. `heard`
+    /// has the numbers of the runs with listeners.
     fn equipped(mut self, plan: &Plan, heard: impl Iterator<Item = usize>) -> Self {
         let (worlds, all) = (self.worlds.into_iter(), plan.walks_all_tables());
         self.worlds = worlds.map(|world| world.walking_tables(all)).collect();

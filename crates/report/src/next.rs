@@ -66,7 +66,7 @@ pub fn baseline_command(policy: &str, program: &[OsString]) -> String {
     command_line(&words)
 }
 
-/// Renders commands, if any, each below its purpose. `of` says what they are for.
+/// Renders commands, if any, each below its purpose. `of` is the end of the title.
 pub(crate) fn what_to_type(of: &str, commands: &[SuggestedCommand], view: View) -> String {
     if commands.is_empty() {
         return String::new();

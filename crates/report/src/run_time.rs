@@ -126,8 +126,8 @@ pub(crate) fn ratios(run_time: &RunTime) -> String {
     format!("{:.2} to {:.2}", run_time.ratio_low, run_time.ratio_high)
 }
 
-/// Returns a range of seconds with so many decimals: `0.53 to 0.57 s`, or one number if both ends
-/// are equal.
+/// Returns a range of seconds with this number of decimals: `0.53 to 0.57 s`. Equal ends give one
+/// number.
 pub(crate) fn seconds_range(range: &SecondsRange, decimals: usize) -> String {
     let [low, high] = [range.low, range.high].map(|seconds| format!("{seconds:.decimals$}"));
     match low == high {

@@ -289,7 +289,7 @@ mod tests {
         assert_eq!((out[1].accesses(), out[1].instructions), (0, 1));
     }
 
-    /// Instructions together are those one by one, beyond what a visit can count, too.
+    /// A run of instructions counts as its instructions one by one, also past a visit's limit.
     #[test]
     fn many_instructions_are_as_many_as_one_by_one() {
         let mut fold = Fold::new(Grain::Page);

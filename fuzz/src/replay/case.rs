@@ -109,7 +109,7 @@ impl TogetherCase {
 pub(super) struct ReplayCase {
     pub(super) machine: OracleMachine,
     pub(super) policy: FuzzPolicy,
-    /// What the last bytes choose.
+    /// The last bytes, which choose the number of policies, machines and threads.
     spare: [u8; 3],
     /// The number of pages of some policies.
     number: u8,

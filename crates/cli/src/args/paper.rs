@@ -36,7 +36,10 @@ pub(crate) struct PaperArgs {
 
     #[arg(
         long,
-        help = format!("Set the cycles of an access that misses no TLB [default: {}]", default_cycles()),
+        help = format!(
+            "Set the cycles of an access that misses no TLB [default: {}]",
+            default_cycles()
+        ),
         value_name = "CYCLES",
         value_parser = cycles
     )]

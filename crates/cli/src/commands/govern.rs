@@ -66,7 +66,7 @@ pub(crate) fn attach(options: &Attach) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints the command that measures what the policy gains.
+/// Prints the command that measures the gain of the policy.
 fn say_next(options: &Govern, program: &[OsString]) {
     let measure = baseline_command(&options.policy, program);
     say!("next, what it gains: {measure}");

@@ -273,7 +273,7 @@ fn redis_s_command_gives_huge_pages() {
     assert!(without < 4_000, "{without} KiB");
 }
 
-/// The code of `advise` is compiled into a program that maps what the recorded program mapped.
+/// The code of `advise` is compiled into a program with the mappings of the recorded program.
 #[test]
 fn the_code_of_advise_gives_huge_pages() {
     let Some(setting) = setting() else { return };

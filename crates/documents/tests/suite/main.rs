@@ -75,7 +75,7 @@ fn comments_are_narrow() -> Result<(), Failed> {
     let mut wide = Vec::new();
     for (ending, least) in [("rs", 500), ("c", 50), ("h", 3), ("py", 30)] {
         let mut sources = files(&root(), ending);
-        // The golden files hold what the command prints, and the program that they come from.
+        // The golden files are outputs of the command, and the program whose recording they need.
         sources.retain(|source| !source.starts_with(root().join("tests/golden")));
         let count = sources.len();
         assert!(count > least, "{count} sources of {ending} are too few");

@@ -119,8 +119,8 @@ impl<'g> GridLines<'g> {
         table.trim_fmt()
     }
 
-    /// Returns a cell of a row in its colour. Blanks at its end keep the place of a mark, and have no
-    /// colour.
+    /// Returns a cell of a row in its colour. Blanks at its end keep the place of a mark. They have
+    /// no colour.
     fn cell(&self, column: usize, width: usize, row: &[Cell], paint: Paint) -> TableCell {
         let Cell { text, style } = &row[column];
         let text = match self.grid.columns[column].narrowing {

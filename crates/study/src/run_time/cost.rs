@@ -38,7 +38,7 @@ const SPREAD: [f64; 3] = [1.0 / 3.0, 1.0, 3.0];
 /// Below this number of instructions between walks, all walks may overlap and cost nothing.
 const DENSE: f64 = 32.0;
 
-/// With this many instructions between walks or more, a walk costs what a dependent load shows.
+/// From this number of instructions between walks on, a walk costs as much as dependent loads show.
 /// Fitted, as [`INSTRUCTION_WITH_LOADS`], [`BEHIND`] and [`LEAST_ALONE`], to 21 programs on two
 /// processors: the class is that of the measured gain for 16 of them.
 const ALONE: f64 = 4000.0;

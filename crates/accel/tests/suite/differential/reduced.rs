@@ -119,8 +119,8 @@ where
     pieces
 }
 
-/// Machines reduce parts of a trace, each by itself, and together have the form of the trace. A
-/// filter that keeps what it knows from one part to the next leaves out more.
+/// Each machine reduces a part of a trace by itself. Joined, the parts are the form of the trace. A
+/// filter that kept its entries from one part to the next would leave out more visits.
 #[test]
 fn parts_are_reduced_without_their_neighbours() {
     let many = AtomicUsize::new(0);
