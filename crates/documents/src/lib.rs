@@ -9,6 +9,9 @@
 //! If the output of a block's last command differs between machines, a comment after the block
 //! gives the expected output: `<!-- prints`, the lines, `-->`. Readers do not see the comment. In
 //! these lines, `...` alone on a line matches any lines, and `[..]` inside a line matches any text.
+//!
+//! A line `<!-- long -->` before a block says that the block takes too long for each test. Its
+//! commands run if `BROADLEAF_DEEP` is set, as `tests/hard/book` sets it.
 
 pub mod links;
 pub mod style;
@@ -23,6 +26,7 @@ struct DocumentCommand {
     line: usize,
     command: String,
     prints: Vec<String>,
+    is_long: bool,
 }
 
 /// The commands of a document's `console` blocks.
@@ -31,9 +35,12 @@ fn steps(document: &str) -> Vec<DocumentCommand> {
     let mut inside = false;
     let mut continued = false;
     let mut hidden = false;
+    let mut is_long = false;
     for (index, line) in document.lines().enumerate() {
         if line == "<!-- prints" {
             hidden = true;
+        } else if line == "<!-- long -->" {
+            is_long = true;
         } else if hidden {
             hidden = line != "-->";
             let step = steps.last_mut().expect("a comment follows a block");
@@ -41,6 +48,7 @@ fn steps(document: &str) -> Vec<DocumentCommand> {
                 step.prints.push(line.to_string());
             }
         } else if line.starts_with("```") {
+            is_long &= !inside;
             inside = !inside && line == "```console";
             continued = false;
         } else if !inside {
@@ -58,6 +66,7 @@ fn steps(document: &str) -> Vec<DocumentCommand> {
                 line: index + 1,
                 command: command.to_string(),
                 prints: Vec::new(),
+                is_long,
             });
         } else if let Some(step) = steps.last_mut() {
             let is_pattern = line == "..." || line.contains("[..]");
@@ -131,12 +140,12 @@ pub fn broadleaf() -> Result<PathBuf, String> {
         .ok_or_else(|| "there is no command to test: set BROADLEAF to the path of one".to_owned())
 }
 
-/// Runs a document's commands in the empty folder `folder`.
+/// Runs a document's commands in the empty folder `folder`, the long ones if `with_long`.
 ///
 /// # Errors
 /// Returns an error at the first command that fails, or that prints other lines than the document
 /// shows.
-pub fn run(document: &Path, folder: &Path) -> Result<(), String> {
+pub fn run(document: &Path, folder: &Path, with_long: bool) -> Result<(), String> {
     let text =
         fs::read_to_string(document).map_err(|error| format!("{}: {error}", document.display()))?;
     let bin = folder.join(".bin");
@@ -147,7 +156,8 @@ pub fn run(document: &Path, folder: &Path) -> Result<(), String> {
         bin.display(),
         std::env::var("PATH").unwrap_or_default()
     );
-    for step in steps(&text) {
+    let steps = steps(&text).into_iter();
+    for step in steps.filter(|step| with_long || !step.is_long) {
         let output = Command::new("bash")
             .args([
                 "-o",
@@ -237,20 +247,30 @@ mod tests {
     #[test]
     fn blocks_are_found() {
         let document = "```sh\n$ no\n```\n```console\n$ one \\\n  more\nout\n$ two\n```\n$ no\n\
-            <!-- prints\nx [..]\n...\n-->\n";
+            <!-- prints\nx [..]\n...\n-->\n<!-- long -->\n```console\n$ three\n```\n\
+            ```console\n$ four\n```\n";
         let found: Vec<_> = steps(document)
             .into_iter()
-            .map(|step| (step.line, step.command, step.prints))
+            .map(|step| (step.line, step.command, step.prints, step.is_long))
             .collect();
+        let none = Vec::new;
         assert_eq!(
             found,
             [
-                (5, "one \\\n  more".to_string(), vec!["out".to_string()]),
+                (
+                    5,
+                    "one \\\n  more".to_string(),
+                    vec!["out".to_string()],
+                    false
+                ),
                 (
                     8,
                     "two".to_string(),
-                    vec!["x [..]".to_string(), "...".to_string()]
-                )
+                    vec!["x [..]".to_string(), "...".to_string()],
+                    false
+                ),
+                (17, "three".to_string(), none(), true),
+                (20, "four".to_string(), none(), false),
             ]
         );
     }

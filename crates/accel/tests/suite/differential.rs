@@ -1,7 +1,7 @@
 //! The accelerators against the oracle, on random traces: every count and every refusal of every
 //! policy has to be equal, on each of the machines that are built in.
 //!
-//! `BROADLEAF_CASES` sets the number of traces. The default is 100; `tests/hard/random-traces`
+//! `BROADLEAF_CASES` sets the number of traces. The default is 30; `tests/hard/random-traces`
 //! tries 1,000. A differing trace is cut down to the necessary steps and visits, and printed with
 //! its seed.
 
@@ -30,7 +30,7 @@ fn cases(of_thousand: u64) -> u64 {
         reason = "how much a test does is the tester's to say"
     )]
     let asked = std::env::var("BROADLEAF_CASES");
-    let all: u64 = asked.ok().and_then(|text| text.parse().ok()).unwrap_or(100);
+    let all: u64 = asked.ok().and_then(|text| text.parse().ok()).unwrap_or(30);
     (all * of_thousand).div_ceil(1000)
 }
 

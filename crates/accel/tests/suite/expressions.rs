@@ -59,7 +59,7 @@ fn pairs(rng: &mut Rng) -> Vec<(String, String)> {
 #[test]
 fn they_equal_the_policies_that_they_describe() {
     let mut promotions = 0;
-    for seed in 0..60 {
+    for seed in 0..20 {
         let seed = seed + 7_000_000;
         let recording = Script::from_seed(seed).recording();
         let (names, texts): (Vec<String>, Vec<String>) =
@@ -77,7 +77,7 @@ fn they_equal_the_policies_that_they_describe() {
         }
     }
     assert!(
-        promotions > 400,
+        promotions > 130,
         "{promotions}: random traces promote little"
     );
 }

@@ -369,7 +369,7 @@ fn the_kernels_reservations_take_the_place_of_ours() {
         ("dirty-2", NaivePolicy::Dirty(2)),
     ];
     let mut broken = 0;
-    for seed in 0..16 {
+    for seed in 0..6 {
         for (name, policy) in policies {
             let mut kernel = NaiveKernel::new(policy, seed);
             (0..3000).for_each(|_| kernel.step());
@@ -378,5 +378,5 @@ fn the_kernels_reservations_take_the_place_of_ours() {
             assert_eq!(found, kernel.counts(), "{name}, seed {seed}");
         }
     }
-    assert!(broken > 40, "superpages are broken part-filled: {broken}");
+    assert!(broken > 15, "superpages are broken part-filled: {broken}");
 }

@@ -40,7 +40,7 @@ fn random(seed: u64) -> Items {
         items.event(Event::SpaceSwitch(SpaceId(space)));
         items.event(map(0, PAGES, Backing::Anonymous));
     }
-    for _ in 0..24 {
+    for _ in 0..10 {
         items.event(Event::SpaceSwitch(SpaceId(random.next() as u32 & 1)));
         let base = random.next() % PAGES;
         let visits = (0..400).map(|_| {

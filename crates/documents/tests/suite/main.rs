@@ -35,7 +35,11 @@ fn commands(document: PathBuf) -> Trial {
     Trial::test(name, move || {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder)?;
-        run(&document, &folder)?;
+        run(
+            &document,
+            &folder,
+            std::env::var_os("BROADLEAF_DEEP").is_some(),
+        )?;
         // A failed test keeps its folder.
         fs::remove_dir_all(&folder)?;
         Ok(())

@@ -44,7 +44,7 @@ fn long_traces_with_and_without_locality() {
     use broadleaf_trace::synth::updates;
     let near = near(150_000);
     let spread: Vec<Visit> = updates(0, 1 << 15, 150_000, 3).collect();
-    let recording = recording_of(&[&near, &spread, &near, &spread, &near]);
+    let recording = recording_of(&[&near, &spread, &near]);
     let policies = [
         PolicySpec::FreeBsd,
         PolicySpec::Pop(64),

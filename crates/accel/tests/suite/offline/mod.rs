@@ -1,7 +1,7 @@
 //! OFFLINE compared with the oracle's greedy choice, with the cheapest choice, and with replays of
 //! its choice.
 //!
-//! `BROADLEAF_CASES` sets the number of random streams (default: 1,000; this suite takes a tenth or
+//! `BROADLEAF_CASES` sets the number of random streams (default: 400; this suite takes a tenth or
 //! two).
 
 mod bound;
@@ -31,7 +31,7 @@ fn cases() -> u64 {
     let asked = std::env::var("BROADLEAF_CASES");
     let all: u64 = (asked.ok())
         .and_then(|text| text.parse().ok())
-        .unwrap_or(1000);
+        .unwrap_or(400);
     all.div_ceil(10)
 }
 

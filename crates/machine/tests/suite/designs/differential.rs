@@ -2,6 +2,7 @@
 
 use super::design_of;
 use super::world::{Forgotten, FrameChances, PAGES, RandomTable};
+use crate::cases;
 use broadleaf_oracle::design::{
     ListedTlb, SlowNames, SlowPage, SlowReference, SlowStructure, index_text,
 };
@@ -20,7 +21,7 @@ pub(crate) const SPANS: [u64; 3] = [16, 32, 64];
 
 /// Compares random traces of random designs.
 pub(crate) fn compare(family: &str, traces: u64, draw: impl Fn(&mut Rng) -> DrawnDesign) {
-    for seed in 0..traces {
+    for seed in 0..cases(traces) {
         let mut rng = Rng::new(
             seed.wrapping_mul(0x9e37_79b9)
                 .wrapping_add(family.len() as u64),

@@ -19,7 +19,7 @@ fn references(seed: u64, bound: u64) -> Vec<u64> {
 
 /// Asserts that designs hit and miss alike on random references. `map` maps the pages.
 fn alike(tables: [&str; 2], bound: u64, maps: [fn(&mut Rig, u64); 2]) {
-    for seed in 0..30 {
+    for seed in 0..10 {
         let mut rigs = tables.map(Rig::new);
         for (rig, map) in rigs.iter_mut().zip(maps) {
             (0..bound).for_each(|page| map(rig, page));

@@ -1,5 +1,6 @@
 //! Each rule against a slow one that was written from the rule's text.
 
+use crate::cases;
 use broadleaf_machine::machine;
 use broadleaf_oracle::random::Rng;
 use broadleaf_oracle::{AgedTlb, FoundIn, OracleMachine, PageSizeKind, RuleSpec, RuledMachine};
@@ -29,7 +30,7 @@ fn page(rng: &mut Rng) -> u64 {
 fn every_rule_hits_and_misses_as_the_slow_one() {
     for rule in REPLACEMENTS {
         let mut seen = [0_u64; 3];
-        for seed in 0..1000 {
+        for seed in 0..cases(1000) {
             let mut rng = Rng::new(seed);
             let mut choice = ReplacementChoice::from(*rule);
             if let Some(parameter) = rule.parameters.first() {
@@ -47,7 +48,7 @@ fn every_rule_hits_and_misses_as_the_slow_one() {
             compare(&choice, of, spec, &mut rng, &mut seen);
         }
         assert!(
-            seen.iter().all(|&count| count > 25_000),
+            seen.iter().all(|&count| count > cases(25_000)),
             "{rule:?}: {seen:?}"
         );
     }
