@@ -6,6 +6,7 @@
 //! memory, TLBs or the model.
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod batch;
 mod catalogue;
 mod compression;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::ahead::ReadAhead;
 use crate::compression::{Bytes, Compression, peek};
 use crate::error::ImportError;
 
@@ -202,7 +203,12 @@ impl ImportSource {
             let reason = "is a zip archive: unpack it first and import what it holds";
             return Err(ImportError::input(&name, reason));
         }
-        let bytes = compression.reader(bytes);
+        let bytes = match compression {
+            Compression::Plain => Ok(bytes),
+            // Decompressing takes longer than all that follows.
+            compressed => (compressed.reader(bytes))
+                .and_then(|bytes| -> io::Result<Bytes> { Ok(Box::new(ReadAhead::new(bytes)?)) }),
+        };
         Ok(Opened {
             bytes: bytes.map_err(|error| ImportError::io(&name, error))?,
             name,

@@ -1,7 +1,10 @@
 //! An import: another tool's trace, rewritten as one of ours.
 
 use std::io::Write;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread;
 
 use broadleaf_import::{
     ImportBatch, ImportError, ImportOptions, ImportSource, TraceImporter, importable,
@@ -176,8 +179,12 @@ pub(super) fn head_with(
     head.map_err(|error| cannot_write(name, error))
 }
 
-/// Writes all that the importer reads. `name` is the name of `out` in messages.
-pub(super) fn encode<W: Write>(
+/// The number of batches that wait for the encoder at most.
+const WAITING: usize = 4;
+
+/// Writes all that the importer reads. A thread of its own encodes, which takes as long as reading.
+/// `name` is the name of `out` in messages.
+pub(super) fn encode<W: Write + Send>(
     importer: &mut dyn TraceImporter,
     out: W,
     name: &str,
@@ -185,16 +192,52 @@ pub(super) fn encode<W: Write>(
     progress: &dyn Fn(u64),
 ) -> Result<W, Failure> {
     let cannot_write = |error| cannot_write(name, error);
-    let mut encoder = Encoder::new(out, header).map_err(cannot_write)?;
-    let mut batch = ImportBatch::default();
-    while importer.read(&mut batch).map_err(cannot_read)? {
+    let encoder = Encoder::new(out, header).map_err(cannot_write)?;
+    let (send, batches) = sync_channel(WAITING);
+    let (used, take_used) = channel();
+    thread::scope(|scope| {
+        let writing = scope.spawn(move || encode_batches(encoder, &batches, &used));
+        let read = read_batches(importer, &send, &take_used, progress);
+        // The encoder ends after the last batch.
+        drop(send);
+        let written = writing.join().unwrap_or_else(|panic| resume_unwind(panic));
+        let encoder = written.map_err(cannot_write)?;
+        read.map_err(cannot_read)?;
+        encoder.finish().map_err(cannot_write)
+    })
+}
+
+/// Encodes batches until there are no more. Returns each as soon as it is encoded.
+fn encode_batches<W: Write>(
+    mut encoder: Encoder<W>,
+    batches: &Receiver<ImportBatch>,
+    used: &Sender<ImportBatch>,
+) -> Result<Encoder<W>, WriteError> {
+    for mut batch in batches {
         for item in batch.items() {
-            encoder.item(&item).map_err(cannot_write)?;
+            encoder.item(&item)?;
         }
         batch.clear();
+        // At the end, nobody takes it.
+        let _ = used.send(batch);
+    }
+    Ok(encoder)
+}
+
+/// Sends all that the importer reads, until the encoder fails.
+fn read_batches(
+    importer: &mut dyn TraceImporter,
+    send: &SyncSender<ImportBatch>,
+    used: &Receiver<ImportBatch>,
+    progress: &dyn Fn(u64),
+) -> Result<(), ImportError> {
+    loop {
+        let mut batch = used.try_recv().unwrap_or_default();
+        if !importer.read(&mut batch)? || send.send(batch).is_err() {
+            return Ok(());
+        }
         progress(importer.counts().accesses());
     }
-    encoder.finish().map_err(cannot_write)
 }
 
 fn cannot_write(name: &str, error: WriteError) -> Failure {
