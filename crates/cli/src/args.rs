@@ -57,7 +57,7 @@ pub(crate) use report::{Report, Top};
 pub(crate) use result::ResultFile;
 pub(crate) use service::ServiceArgs;
 pub(crate) use shell::{Completions, Man};
-pub(crate) use sweep::{ResultsArgs, SweepArgs};
+pub(crate) use sweep::{MeansFormat, ResultsArgs, SweepArgs};
 pub(crate) use tables::Tables;
 pub(crate) use validate::ValidateArgs;
 

@@ -3,10 +3,10 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
-use super::CacheUse;
 use super::number::count;
+use super::{CacheUse, ResultFile};
 
 /// Run an experiment file: traces x policies x machines x memory
 ///
@@ -37,13 +37,14 @@ pub(crate) struct SweepArgs {
 #[command(after_long_help = "\
 Examples:
   broadleaf results DIR --where policy=pop-64 --by trace,memory_size --mean walk_cycles
+  broadleaf results DIR --by policy,memory_size --mean walk_cycles --format svg -o means.svg
   broadleaf results DIR 'select trace, policy, l2_misses from results order by 3'")]
 pub(crate) struct ResultsArgs {
     /// The folder of results
     pub(crate) folder: PathBuf,
 
     /// SQL on the view `results`, for the command duckdb or Python's module duckdb
-    #[arg(conflicts_with_all = ["filter", "by", "mean"])]
+    #[arg(conflicts_with_all = ["filter", "by", "mean", "format"])]
     pub(crate) sql: Option<String>,
 
     /// Keep rows of this value; may be given several times
@@ -57,4 +58,21 @@ pub(crate) struct ResultsArgs {
     /// Show the means of these columns [default: l1_misses, l2_misses, walk_cycles, page_faults]
     #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
     pub(crate) mean: Vec<String>,
+
+    /// Set the format of the means
+    #[arg(long, default_value = "table")]
+    pub(crate) format: MeansFormat,
+
+    #[command(flatten)]
+    pub(crate) result: ResultFile,
+}
+
+/// The format of means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MeansFormat {
+    /// A table: one row for each group
+    Table,
+    /// A picture: one panel for each mean. The last column of --by is the horizontal axis, and the
+    /// others have a line for each of their values
+    Svg,
 }

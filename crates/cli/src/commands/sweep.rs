@@ -1,11 +1,14 @@
 //! `sweep` and `results`: experiment files, and questions to their results.
 
+use std::io::Write;
+
 use broadleaf_report::View;
 use broadleaf_study::failure::Failure;
-use broadleaf_study::output::print;
-use broadleaf_study::sweep::{Experiment, ResultQuestion, result_sql, result_table, sweep};
+use broadleaf_study::sweep::{
+    Experiment, ResultQuestion, result_picture, result_sql, result_table, sweep,
+};
 
-use crate::args::{ResultsArgs, SweepArgs};
+use crate::args::{MeansFormat, ResultsArgs, SweepArgs};
 use crate::progress::Bars;
 
 pub(crate) fn run(options: &SweepArgs) -> Result<(), Failure> {
@@ -18,13 +21,20 @@ pub(crate) fn run(options: &SweepArgs) -> Result<(), Failure> {
 }
 
 pub(crate) fn results(options: &ResultsArgs, view: View) -> Result<(), Failure> {
-    let question = || ResultQuestion {
+    let mut out = options.result.create()?;
+    let view = options.result.view(view);
+    let question = ResultQuestion {
         filters: options.filter.clone(),
         by: options.by.clone(),
         means: options.mean.clone(),
     };
-    print(&match &options.sql {
-        Some(sql) => result_sql(&options.folder, sql)?,
-        None => result_table(&options.folder, &question(), view)?,
-    })
+    let folder = &options.folder;
+    let text = match (&options.sql, options.format) {
+        (Some(sql), _) => result_sql(folder, sql)?,
+        (None, MeansFormat::Table) => result_table(folder, &question, view)?,
+        (None, MeansFormat::Svg) => result_picture(folder, &question)?,
+    };
+    out.write_all(text.as_bytes())
+        .map_err(|error| Failure::writing(out.name(), &error))?;
+    out.finish()
 }

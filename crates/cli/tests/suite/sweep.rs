@@ -79,6 +79,23 @@ fn a_killed_sweep_goes_on_where_it_ended() {
         3,
         "{table}"
     );
+    // Three policies have a line each, with a point for each of four seeds.
+    let picture = folder.join("means.svg");
+    let drawn = ["results", output, "--by", "policy,memory_seed", "--mean"];
+    let to_file = ["l2_misses", "--format", "svg", "-o"];
+    let picture_name = picture.to_str().expect("UTF-8");
+    let draw = [&drawn[..], &to_file, &[picture_name]].concat();
+    succeeded(&run(&draw));
+    let svg = fs::read_to_string(&picture).expect("a picture");
+    assert_eq!(svg.matches("<circle").count(), 12, "{svg}");
+    for text in ["mean l2_misses", "memory_seed", "navarro"] {
+        assert!(svg.contains(text), "{text}: {svg}");
+    }
+    assert!(refused(&run(&draw)).contains("means.svg"));
+    let no_number = [&drawn[..], &["machine", "--format", "svg"]].concat();
+    assert!(refused(&run(&no_number)).contains("no cell has a number"));
+    let sql = ["results", output, "select 1", "--format", "svg"];
+    assert_eq!(run(&sql).status.code(), Some(2));
     // Each task replaced nothing and left no other file.
     assert_eq!(
         fs::read_dir(out.join("experiment=exp"))

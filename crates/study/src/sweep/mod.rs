@@ -26,7 +26,7 @@ pub use experiment::{Experiment, SweepProgram};
 pub use keys::{KeyTable, SWEEP_KEYS, SweepKey};
 pub use local::{SweepOutcome, sweep};
 pub use plan::{SweepPlan, plan};
-pub use results::{ResultQuestion, result_sql, result_table, view_of};
+pub use results::{ResultQuestion, result_picture, result_sql, result_table, view_of};
 pub use show::explain_experiment;
 pub(crate) use show::explained_or;
 pub use task::{SweepTask, TaskResult};

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 
-use broadleaf_report::{Align, Column, Grid, View, command_line, next};
+use broadleaf_report::{Align, Column, Grid, MeansPanel, View, command_line, means_svg, next};
 
 use super::data_set::DataSet;
 use crate::failure::Failure;
@@ -28,6 +28,20 @@ pub struct ResultQuestion {
     pub means: Vec<String>,
 }
 
+/// The answer to a question: the groups in the order of their first rows.
+struct Answer {
+    by: Vec<String>,
+    figures: Vec<String>,
+    groups: Vec<Group>,
+}
+
+/// The cells that have equal values in the columns of groups.
+struct Group {
+    key: Vec<String>,
+    cells: u64,
+    means: Vec<Mean>,
+}
+
 /// Answers a question with a table: one row for each group, with its cells and its means.
 ///
 /// # Errors
@@ -37,6 +51,80 @@ pub fn result_table(
     question: &ResultQuestion,
     view: View,
 ) -> Result<String, Failure> {
+    let answer = answer(folder, question)?;
+    let mut grid = Grid::new();
+    for name in &answer.by {
+        grid = grid.column(name, Align::Left);
+    }
+    grid = grid.column("cells", Align::Right);
+    for name in &answer.figures {
+        grid = grid.column(name, Align::Right);
+    }
+    for group in answer.groups {
+        let means = group.means.iter().map(Mean::text);
+        let cells = group.cells.to_string();
+        grid.row(group.key.into_iter().chain([cells]).chain(means));
+    }
+    let sql = "select * from results limit 10";
+    let again = command_line(&["broadleaf", "results", &folder.to_string_lossy(), sql]);
+    Ok(grid.render(view) + &next(&again))
+}
+
+/// Answers a question with a picture (SVG): a panel for each figure. The last column of the groups
+/// is the horizontal axis, and the others make the lines.
+///
+/// # Errors
+/// As [`result_table`]; or no column of figures holds numbers.
+pub fn result_picture(folder: &Path, question: &ResultQuestion) -> Result<String, Failure> {
+    let Answer {
+        by,
+        figures,
+        groups,
+    } = answer(folder, question)?;
+    let (axis, of_lines) = by.split_last().expect("a question has columns of groups");
+    let name = |group: &Group| match of_lines.is_empty() {
+        true => "all".to_owned(),
+        false => group.key[..of_lines.len()].join(", "),
+    };
+    let place = |group: &Group| group.key[of_lines.len()].clone();
+    let mut places: Vec<String> = Vec::new();
+    let mut lines: Vec<String> = Vec::new();
+    for group in &groups {
+        for (all, one) in [(&mut places, place(group)), (&mut lines, name(group))] {
+            if !all.contains(&one) {
+                all.push(one);
+            }
+        }
+    }
+    // Numbers, with a unit or without, are in order. Names stay in that of the rows.
+    let number = |text: &String| {
+        let end = text.find(|mark: char| !mark.is_ascii_digit() && mark != '.');
+        text[..end.unwrap_or(text.len())].parse::<f64>().ok()
+    };
+    if let Some(numbers) = places.iter().map(number).collect::<Option<Vec<_>>>() {
+        let mut order: Vec<usize> = (0..places.len()).collect();
+        order.sort_by(|one, other| numbers[*one].total_cmp(&numbers[*other]));
+        places = order.into_iter().map(|at| places[at].clone()).collect();
+    }
+    let panels: Vec<MeansPanel> = (figures.into_iter().enumerate())
+        .map(|(at, figure)| MeansPanel {
+            figure,
+            lines: (lines.iter())
+                .map(|line| {
+                    let mean = |wanted: &String| {
+                        let is_it =
+                            |group: &&Group| place(group) == *wanted && name(group) == *line;
+                        groups.iter().find(is_it)?.means[at].value()
+                    };
+                    (line.clone(), places.iter().map(mean).collect())
+                })
+                .collect(),
+        })
+        .collect();
+    means_svg(&panels, axis, &places).map_err(Failure::wrong)
+}
+
+fn answer(folder: &Path, question: &ResultQuestion) -> Result<Answer, Failure> {
     let rows = rows(folder)?;
     let mut names: Vec<&str> = Vec::new();
     for name in rows.iter().flat_map(|row| row.keys()) {
@@ -94,23 +182,16 @@ pub fn result_table(
             shown(folder)
         )));
     }
-    let mut grid = Grid::new();
-    for name in &by {
-        grid = grid.column(name, Align::Left);
-    }
-    grid = grid.column("cells", Align::Right);
-    for name in &means {
-        grid = grid.column(name, Align::Right);
-    }
-    for key in order {
-        let (count, sums) = &groups[&key];
-        let texts = key.iter().map(|text| (*text).to_owned());
-        let means = sums.iter().map(Mean::text);
-        grid.row(texts.chain([count.to_string()]).chain(means));
-    }
-    let sql = "select * from results limit 10";
-    let again = command_line(&["broadleaf", "results", &folder.to_string_lossy(), sql]);
-    Ok(grid.render(view) + &next(&again))
+    let group = |key: Vec<&str>| {
+        let (cells, means) = groups[&key].clone();
+        let key = key.into_iter().map(str::to_owned).collect();
+        Group { key, cells, means }
+    };
+    Ok(Answer {
+        groups: order.into_iter().map(group).collect(),
+        by,
+        figures: means,
+    })
 }
 
 /// A sum of numbers, and their count.
@@ -126,17 +207,17 @@ impl Mean {
         self.count += 1;
     }
 
+    /// The mean; `None` if no row of the group has a value.
+    fn value(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+
     /// The mean; empty if no row of the group has a value.
     fn text(&self) -> String {
-        match self.count {
-            0 => String::new(),
-            count => {
-                let mean = self.sum / count as f64;
-                match mean.fract() == 0.0 || mean.abs() >= 1e6 {
-                    true => format!("{mean:.0}"),
-                    false => format!("{mean:.3}"),
-                }
-            }
+        match self.value() {
+            None => String::new(),
+            Some(mean) if mean.fract() == 0.0 || mean.abs() >= 1e6 => format!("{mean:.0}"),
+            Some(mean) => format!("{mean:.3}"),
         }
     }
 }

@@ -1,0 +1,167 @@
+//! Means of a sweep as a picture (SVG): a panel for each figure, a line for each group of cells.
+
+use plotters::prelude::*;
+
+use crate::curve::{DrawError, failed};
+use crate::number::short;
+
+/// The width of the picture, and the height of a panel, in pixels.
+const PANEL: (u32, u32) = (900, 420);
+
+/// The means of one figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeansPanel {
+    /// The name of the figure, whose unit is that of its column.
+    pub figure: String,
+    /// Each group's name, and its mean at each place of the axis; `None` where it has no cell.
+    pub lines: Vec<(String, Vec<Option<f64>>)>,
+}
+
+/// Returns means as SVG. `axis` names the horizontal axis, and `places` the values on it.
+///
+/// # Errors
+/// If no figure has a mean.
+pub fn means_svg(
+    panels: &[MeansPanel],
+    axis: &str,
+    places: &[String],
+) -> Result<String, DrawError> {
+    let has_mean = |panel: &&MeansPanel| {
+        let mut all = panel.lines.iter().flat_map(|(_, means)| means);
+        all.any(Option::is_some)
+    };
+    let panels: Vec<&MeansPanel> = panels.iter().filter(has_mean).collect();
+    if panels.is_empty() {
+        return Err(failed("no cell has a number in these columns"));
+    }
+    let mut text = String::new();
+    {
+        let size = (PANEL.0, PANEL.1 * panels.len() as u32);
+        let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        root.fill(&WHITE).map_err(failed)?;
+        for (area, panel) in root.split_evenly((panels.len(), 1)).iter().zip(panels) {
+            draw(area, panel, axis, places).map_err(failed)?;
+        }
+        root.present().map_err(failed)?;
+    }
+    Ok(text)
+}
+
+/// A part of the picture.
+type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+/// The failure of a drawing call.
+type Failed<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
+
+fn draw<'a>(
+    area: &Area<'a>,
+    panel: &MeansPanel,
+    axis: &str,
+    places: &[String],
+) -> Result<(), Failed<'a>> {
+    let all = panel.lines.iter().flat_map(|(_, means)| means).flatten();
+    let most = all.clone().fold(0.0, |most, mean| mean.max(most));
+    let least = all.fold(0.0, |least, mean| mean.min(least));
+    let room = ((most - least) * 0.08).max(f64::MIN_POSITIVE);
+    let mut chart = ChartBuilder::on(area)
+        .caption(format!("mean {}", panel.figure), ("sans-serif", 18))
+        .margin(14)
+        .x_label_area_size(44)
+        .y_label_area_size(80)
+        .build_cartesian_2d(-0.5..places.len() as f64 - 0.5, least..most + room)?;
+    let place = |at: &f64| {
+        let is_on_place = (at - at.round()).abs() < 1e-6;
+        let name = is_on_place.then(|| places.get(at.round() as usize));
+        name.flatten().cloned().unwrap_or_default()
+    };
+    chart
+        .configure_mesh()
+        .x_desc(axis)
+        .x_labels(2 * places.len() + 1)
+        .x_label_formatter(&place)
+        .y_label_formatter(&|mean| number(*mean))
+        .draw()?;
+    for (at, (name, means)) in panel.lines.iter().enumerate() {
+        let colour = colour(at, panel.lines.len());
+        let points = || {
+            let all = means.iter().enumerate();
+            all.filter_map(|(at, mean)| Some((at as f64, (*mean)?)))
+        };
+        chart
+            .draw_series(LineSeries::new(points(), colour.stroke_width(2)))?
+            .label(name)
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
+        chart.draw_series(points().map(|point| Circle::new(point, 3, colour.filled())))?;
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperRight)
+        .label_font(("sans-serif", 12))
+        .background_style(WHITE.mix(0.8))
+        .border_style(BLACK)
+        .draw()
+}
+
+/// A number of an axis: small ones with their fraction.
+fn number(mean: f64) -> String {
+    match mean >= 1000.0 {
+        true => short(mean.round() as u64),
+        false => format!("{mean:.3}")
+            .trim_end_matches('0')
+            .trim_end_matches('.')
+            .to_owned(),
+    }
+}
+
+/// The colour of a line. Neighbours differ in hue and in lightness.
+fn colour(at: usize, lines: usize) -> HSLColor {
+    let lightness = if at.is_multiple_of(2) { 0.36 } else { 0.54 };
+    HSLColor(at as f64 / (lines + 1) as f64, 0.8, lightness)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_figure_has_a_panel_and_each_group_a_line() {
+        let panel = |figure: &str, first: Option<f64>| MeansPanel {
+            figure: figure.to_owned(),
+            lines: vec![
+                ("pop<64>".to_owned(), vec![first, Some(2000.0), None]),
+                ("4k".to_owned(), vec![first, first, first]),
+            ],
+        };
+        let places = ["50%", "100%", "200%"].map(str::to_owned);
+        let panels = [
+            panel("l2_misses", Some(4e6)),
+            panel("tlbmcpi", Some(0.25)),
+            MeansPanel {
+                figure: "faults".to_owned(),
+                lines: vec![("4k".to_owned(), vec![None; 3])],
+            },
+        ];
+        let svg = means_svg(&panels, "memory_size", &places).expect("a picture");
+        assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
+        for text in [
+            "mean l2_misses",
+            "mean tlbmcpi",
+            "memory_size",
+            "pop&lt;64&gt;",
+            "50%",
+            "200%",
+        ] {
+            assert!(svg.contains(text), "{text}: {svg}");
+        }
+        assert!(!svg.contains("mean faults"), "a figure without a mean");
+        // A point for each mean: two and three, in two panels.
+        assert_eq!(svg.matches("<circle").count(), 10);
+        let nothing = means_svg(&panels[2..], "memory_size", &places).expect_err("no picture");
+        assert!(nothing.to_string().contains("no cell"), "{nothing}");
+    }
+
+    #[test]
+    fn numbers_of_the_axis_are_short() {
+        let all = [0.0, 0.25, 12.0, 999.5, 4e6].map(number);
+        assert_eq!(all, ["0", "0.25", "12", "999.5", "4.00M"]);
+    }
+}
