@@ -127,7 +127,9 @@ fn workspace() -> PathBuf {
     let _ = fs::remove_dir_all(&folder);
     let inner = folder.join(PART);
     fs::create_dir_all(&inner).expect("a folder");
-    for file in ["Cargo.lock", "rust-toolchain.toml"] {
+    fs::create_dir(folder.join(".cargo")).expect("a folder");
+    // With the same settings, dependencies need not be built again.
+    for file in ["Cargo.lock", "rust-toolchain.toml", ".cargo/config.toml"] {
         fs::copy(root().join(file), folder.join(file)).expect("a file is copied");
     }
     let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("a manifest");

@@ -65,6 +65,8 @@ pub(super) struct Wards {
     dry: bool,
     /// Programs that were reported as forbidden superpages.
     forbidden: BTreeSet<String>,
+    /// Programs that were reported as governed, each with the line of the rule.
+    reported: BTreeSet<(String, usize)>,
     /// True after the warning about memory limits that cannot be read.
     noted_hidden_limits: bool,
 }
@@ -103,6 +105,7 @@ impl Wards {
             next_heat: None,
             dry,
             forbidden: BTreeSet::new(),
+            reported: BTreeSet::new(),
             noted_hidden_limits: false,
         }
     }
@@ -193,6 +196,7 @@ impl Wards {
         }
         let mut governor = governor(&self.kernel, found.id, care, apart, self.dry)?;
         governor.rest_for_at_most(REST);
+        self.note_governed(found, care);
         self.governed.push(GovernedProcess {
             id: found.id,
             command: broadleaf_report::printable(&found.command),
@@ -204,6 +208,24 @@ impl Wards {
             answered: false,
         });
         Ok(())
+    }
+
+    /// Notes the first process of each program under each rule.
+    fn note_governed(&mut self, found: &PickedProcess, care: &Care) {
+        let program = (found.command.clone(), found.line);
+        let has_room = self.reported.len() < MOST_FORBIDDEN;
+        if has_room && self.reported.insert(program) {
+            log::info!(
+                event = "process_governed", pid = found.id.pid, command = found.command.as_str(),
+                policy = care.policy.as_str(), rule_line = found.line;
+                "process {} ({}) is governed under {}, by the rule in line {}: the first of its \
+                name",
+                found.id,
+                broadleaf_report::printable(&found.command),
+                care.policy,
+                found.line
+            );
+        }
     }
 
     fn note_forbidden(&mut self, found: &PickedProcess) {
