@@ -5,6 +5,9 @@ import { save, svgText } from "./download";
 import { tableSvg } from "./figures/tablesvg";
 import { onPaper, PAPER_WIDTH } from "./print";
 
+/** The least width of a drawing. While a page is laid out, its place may be narrower than its margins. */
+const LEAST_WIDTH = 240;
+
 /** Rows of data: the first row has the names of the columns. */
 export type Rows = (string | number | null)[][];
 
@@ -146,8 +149,8 @@ export function figure(parts: FigureParts): Figure {
         forget();
         return;
       }
-      const now = Math.floor(canvas.clientWidth);
-      if (now > 0 && now !== width) {
+      const now = Math.max(Math.floor(canvas.clientWidth), LEAST_WIDTH);
+      if (canvas.clientWidth > 0 && now !== width) {
         width = now;
         redraw();
       }

@@ -24,8 +24,11 @@ export async function browser() {
   return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
 }
 
-/** Opens a page. It must not load anything, and must not fail. */
-export async function open(browser, name, { width = 1280, scheme = "light" } = {}) {
+/**
+ * Opens a tab. `wrong` lists the exceptions of its pages and the addresses that they load, and
+ * `said` the errors that the browser prints.
+ */
+export async function newTab(browser, { width = 1280, scheme = "light" } = {}) {
   const context = await browser.newContext({
     viewport: { width, height: 900 },
     colorScheme: scheme,
@@ -33,16 +36,27 @@ export async function open(browser, name, { width = 1280, scheme = "light" } = {
     acceptDownloads: true,
   });
   const page = await context.newPage();
-  const wrong = [];
+  const [wrong, said] = [[], []];
   page.on("pageerror", (error) => wrong.push(error.message));
-  page.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
+  page.on("console", (message) => message.type() === "error" && said.push(message.text()));
   page.on("request", (request) => {
     if (!/^(file|data|blob):/.test(request.url())) wrong.push(`loads ${request.url()}`);
   });
+  return { page, wrong, said };
+}
+
+/** Shows a page in a tab. It must not load anything, and must not fail. */
+export async function visit({ page, wrong, said }, name) {
   await page.goto(pathToFileURL(path.join(PAGES, `${name}.html`)).href);
   await page.waitForSelector("html[data-drawn] main h1");
-  assert.deepEqual(wrong, [], `${name} at ${width}`);
-  return page;
+  assert.deepEqual([...wrong, ...said], [], `${name} at ${page.viewportSize().width}`);
+}
+
+/** Opens a page in a tab of its own. */
+export async function open(browser, name, { width = 1280, scheme = "light" } = {}) {
+  const tab = await newTab(browser, { width, scheme });
+  await visit(tab, name);
+  return tab.page;
 }
 
 /** Keeps a picture of a page. */
@@ -50,17 +64,16 @@ export async function shoot(page, name) {
   if (SHOTS) await page.screenshot({ path: path.join(SHOTS, `${name}.png`), fullPage: true });
 }
 
-/** Runs axe: its violations, in words. */
+/** Runs axe: its violations, in words. Only these leave the browser, since its results are long. */
 export async function violations(page) {
-  await page.addScriptTag({ path: AXE });
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document));
-  return violations.map(
-    ({ id, nodes }) =>
-      `${id}: ${nodes
-        .slice(0, 3)
-        .map((node) => node.html.slice(0, 160))
-        .join(" | ")}`,
-  );
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.addScriptTag({ path: AXE });
+  return page.evaluate(async () => {
+    const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"] });
+    return violations.map(({ id, nodes }) => {
+      const some = nodes.slice(0, 3).map((node) => node.html.slice(0, 160));
+      return `${id}: ${some.join(" | ")}`;
+    });
+  });
 }
 
 /** The JSON that the command printed beside the page. */
@@ -110,8 +123,8 @@ export function files(page) {
   });
 }
 
-/** Opens a page whose records are changed first. `change` gets all records. */
-export async function openChanged(browser, name, change) {
+/** Changes the records of a page, and opens the changed page. `change` gets all records. */
+export async function changed(name, change, open) {
   const written = fs.readFileSync(path.join(PAGES, `${name}.html`), "utf8");
   const edited = written.replace(
     /(<script id="broadleaf-records" type="application\/json">)([^]*?)(<\/script>)/,
@@ -125,7 +138,7 @@ export async function openChanged(browser, name, change) {
   const file = path.join(PAGES, `${name}-changed.html`);
   fs.writeFileSync(file, edited);
   try {
-    return await open(browser, `${name}-changed`);
+    return await open(`${name}-changed`);
   } finally {
     fs.rmSync(file);
   }

@@ -2,15 +2,9 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
-import { after, before, test } from "node:test";
-import { PAGES, browser, json, names, open, openChanged } from "./browser.mjs";
-import { recordsOf, rows, saved, tiles, violations } from "./browser.mjs";
-
-let chromium;
-before(async () => {
-  chromium = await browser();
-});
-after(() => chromium?.close());
+import { test } from "node:test";
+import { PAGES, json, names, recordsOf, rows, saved, tiles, violations } from "./browser.mjs";
+import { open, openChanged, read } from "./tab.mjs";
 
 const compared = PAGES ? names().filter((name) => name.startsWith("compare")) : [];
 
@@ -23,7 +17,7 @@ for (const name of compared) {
   });
 
   test(`${name}: the table has the counts`, async () => {
-    const page = await open(chromium, name);
+    const page = await open(name);
     const { results } = json(name);
     if (await page.locator("#matrix select").count()) {
       for (const machine of new Set(results.map((result) => result.machine))) {
@@ -33,11 +27,10 @@ for (const name of compared) {
     } else {
       await check(page, results, results[0].machine);
     }
-    await page.context().close();
   });
 
   test(`${name}: the files have the counts`, async () => {
-    const page = await open(chromium, name);
+    const page = await open(name);
     const { results } = json(name);
     const table = rows(await saved(page, "matrix", "csv"));
     assert.equal(table.length, results.length);
@@ -59,7 +52,6 @@ for (const name of compared) {
         result.walk_cycles + (result.fault_cycles ?? 0) + (result.bookkeeping_cycles ?? 0);
       assert.equal(Number(point.cycles), cycles);
     }
-    await page.context().close();
   });
 }
 
@@ -155,7 +147,7 @@ test(
   "the table sorts by a column, from the keyboard",
   { skip: !compared.includes("compare-curve") },
   async () => {
-    const page = await open(chromium, "compare-curve");
+    const page = await open("compare-curve");
     const column = () =>
       page.$$eval('#matrix td[data-metric="page_faults"]', (all) =>
         all.map((cell) => Number(cell.dataset.value)),
@@ -173,7 +165,6 @@ test(
       await page.getAttribute('#matrix th:has([data-sort="page_faults"])', "aria-sort"),
       "descending",
     );
-    await page.context().close();
   },
 );
 
@@ -181,7 +172,7 @@ test(
   "curves have the misses, and mark the machine",
   { skip: !compared.includes("compare-curve") },
   async () => {
-    const page = await open(chromium, "compare-curve");
+    const page = await open("compare-curve");
     const { results, machines } = json("compare-curve");
     const points = rows(await saved(page, "curves", "csv"));
     assert.equal(points.length, results.flatMap((result) => result.curve ?? []).length);
@@ -199,7 +190,6 @@ test(
     );
     assert.equal(marks.length, structures.length);
     structures.forEach(({ name }, i) => assert.ok(marks[i].startsWith(name)));
-    await page.context().close();
   },
 );
 
@@ -207,7 +197,7 @@ test(
   "each machine has the curves of its own page sizes",
   { skip: !compared.includes("compare-curve") },
   async () => {
-    const page = await openChanged(chromium, "compare-curve", ([comparison]) => {
+    const page = await openChanged("compare-curve", ([comparison]) => {
       const { results, machines } = comparison;
       const larger = (points) => points.map((point) => ({ ...point, page_size: 16384 }));
       const there = results.map(({ curve, ...cell }) => ({
@@ -235,7 +225,6 @@ test(
     const marks = await page.locator("#curves .mark text").allTextContents();
     assert.ok(marks.length > 0 && marks.every((mark) => mark.startsWith("mark:")));
     assert.deepEqual(await violations(page), []);
-    await page.context().close();
   },
 );
 
@@ -243,7 +232,7 @@ test(
   "memory over time has the samples",
   { skip: !compared.includes("compare-memory") },
   async () => {
-    const page = await open(chromium, "compare-memory");
+    const page = await open("compare-memory");
     const { results } = json("compare-memory");
     const samples = rows(await saved(page, "memory", "csv"));
     const wanted = results.flatMap(({ policy, over_time }) =>
@@ -255,12 +244,11 @@ test(
         assert.equal(Number(sample[field]), wanted[i][field], field);
       }
     });
-    await page.context().close();
   },
 );
 
 /** Opens a page with one record of `compare` that is changed. */
-const changed = (name, change) => openChanged(chromium, name, ([comparison]) => change(comparison));
+const changed = (name, change) => openChanged(name, ([comparison]) => change(comparison));
 
 test(
   "a policy whose memory was used up is compared with no other",
@@ -278,7 +266,6 @@ test(
     assert.equal(await row.locator(".is-best").count(), 0);
     assert.equal(await row.locator('[data-metric="saved"]').innerText(), "–");
     assert.ok((await page.locator("#matrix .is-best").count()) > 0);
-    await page.context().close();
   },
 );
 
@@ -337,13 +324,12 @@ test(
     assert.deepEqual(await sort("run_time_system_seconds"), ["4", "3", "2.5", "2", ...missing]);
     const shown = page.locator('#matrix [data-metric="run_time_user_seconds"]').first();
     assert.match(await shown.innerText(), / to .* s$/);
-    await page.context().close();
   },
 );
 
 for (const name of compared) {
   test(`${name}: the key figures are those of the JSON`, async () => {
-    const page = await open(chromium, name);
+    const page = await open(name);
     const { trace, results, advice } = json(name);
     const beside = recordsOf(name).find((one) => one.schema === "broadleaf.references/1");
     const references = beside?.results ?? [];
@@ -366,6 +352,5 @@ for (const name of compared) {
       const added = choice.peak_resident_pages - base.peak_resident_pages;
       assert.equal(shown["added memory"], added * (base.base_page_bytes ?? 4096));
     }
-    await page.context().close();
   });
 }

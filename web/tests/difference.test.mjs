@@ -2,15 +2,9 @@
 
 import assert from "node:assert/strict";
 import path from "node:path";
-import { after, before, test } from "node:test";
-import { PAGES, browser, json, names, open, openChanged } from "./browser.mjs";
-import { recordsOf, rows, saved, violations } from "./browser.mjs";
-
-let chromium;
-before(async () => {
-  chromium = await browser();
-});
-after(() => chromium?.close());
+import { test } from "node:test";
+import { PAGES, json, names, recordsOf, rows, saved, violations } from "./browser.mjs";
+import { open, openChanged } from "./tab.mjs";
 
 const all = PAGES ? names() : [];
 const only = (name) => ({ skip: !all.includes(name) });
@@ -19,7 +13,7 @@ const compared = all.filter((name) => name.startsWith("compare"));
 
 test("the difference of two results", { skip: compared.length < 2 }, async () => {
   const [one, other] = compared;
-  const page = await open(chromium, one);
+  const page = await open(one);
   const [mine, theirs] = [json(one), json(other)];
   for (const file of [`${other}.html`, `${other}.json`]) {
     await page.setInputFiles("#difference input[type=file]", path.join(PAGES, file));
@@ -56,7 +50,6 @@ test("the difference of two results", { skip: compared.length < 2 }, async () =>
   await page.waitForFunction(() =>
     document.querySelector("#difference [role=status]").textContent.includes("cannot be compared"),
   );
-  await page.context().close();
 });
 
 /**
@@ -64,7 +57,7 @@ test("the difference of two results", { skip: compared.length < 2 }, async () =>
  * of the difference.
  */
 async function differenceTo(name, change) {
-  const page = await open(chromium, name);
+  const page = await open(name);
   const other = recordsOf(name);
   change(other[0]);
   await page.setInputFiles("#difference input[type=file]", {
@@ -76,7 +69,6 @@ async function differenceTo(name, change) {
   const table = rows(await saved(page, "difference", "csv"));
   assert.match(await saved(page, "difference", "svg"), /<svg [^]*→/);
   assert.deepEqual(await violations(page), []);
-  await page.context().close();
   return { table, changed: table.filter((line) => line.this !== line.other) };
 }
 
@@ -139,7 +131,7 @@ test("the difference of a paper's repetitions: figures with marks", only("paper"
       ["other", "thesis's", "1", "2", "3", "4", "5", "6"],
     ],
   });
-  const page = await openChanged(chromium, "paper", ([paper]) => (paper.tables[at] = table(after)));
+  const page = await openChanged("paper", ([paper]) => (paper.tables[at] = table(after)));
   const other = recordsOf("paper");
   other[0].tables[at] = table(before);
   await page.setInputFiles("#difference input[type=file]", {
@@ -159,5 +151,4 @@ test("the difference of a paper's repetitions: figures with marks", only("paper"
   assert.ok(Math.abs(Number(changes[3]) - 0.2) < 1e-9);
   assert.deepEqual(changes.slice(4), ["", ""]);
   assert.deepEqual([changed[5].other, changed[5].this], ["-", "4k"]);
-  await page.context().close();
 });

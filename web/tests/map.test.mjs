@@ -1,14 +1,9 @@
 // Maps of memory over time: every figure equals the JSON.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { PAGES, browser, json, names, open, rows, saved } from "./browser.mjs";
-
-let chromium;
-before(async () => {
-  chromium = await browser();
-});
-after(() => chromium?.close());
+import { test } from "node:test";
+import { PAGES, json, names, rows, saved } from "./browser.mjs";
+import { open, read } from "./tab.mjs";
 
 /** Pages whose JSON has maps. */
 const mapped = PAGES
@@ -51,7 +46,7 @@ for (const name of mapped) {
   });
 
   test(`${name}: the map has the figures of the JSON`, async () => {
-    const page = await open(chromium, name);
+    const page = await read(name);
     for (const map of result.maps) {
       if (result.maps.length > 1) await page.selectOption("#map select", map.policy);
       const all = page.locator("#map .check input");
@@ -75,11 +70,10 @@ for (const name of mapped) {
       });
     }
     assert.match(await saved(page, "map", "svg"), /^<\?xml[^]*<svg [^]*walk cycles[^]*<path /);
-    await page.context().close();
   });
 
   test(`${name}: a block has its decisions`, async () => {
-    const page = await open(chromium, name);
+    const page = await open(name);
     const [map] = result.maps;
     // A browser lets a page save a few files.
     for (const [at, block] of map.blocks.slice(0, 12).entries()) {
@@ -98,11 +92,10 @@ for (const name of mapped) {
         block.history.map(({ time }) => time),
       );
     }
-    await page.context().close();
   });
 
   test(`${name}: arrow keys move between rows, and Enter shows a block`, async () => {
-    const page = await open(chromium, name);
+    const page = await read(name);
     const focused = () => page.evaluate(() => document.activeElement?.getAttribute("data-row"));
     await page.focus("#map .map-row[tabindex='0']");
     await page.keyboard.press("Home");
@@ -114,11 +107,10 @@ for (const name of mapped) {
       await page.getAttribute("#map .map-row[aria-pressed='true']", "data-row"),
       await focused(),
     );
-    await page.context().close();
   });
 
   test(`${name}: walks by part are those of the JSON, and a part is shown larger`, async () => {
-    const page = await open(chromium, name);
+    const page = await read(name);
     const map = result.maps.find((one) => one.policy === "4k") ?? result.maps[0];
     if (await page.locator("#icicle select").count()) {
       await page.selectOption("#icicle select", map.policy);
@@ -139,6 +131,5 @@ for (const name of mapped) {
     const [part] = map.walk_tree.parts;
     const zoomed = await page.getAttribute("#icicle .part[data-focus]", "data-cycles");
     assert.equal(Number(zoomed), part.walk_cycles);
-    await page.context().close();
   });
 }

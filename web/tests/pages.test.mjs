@@ -1,15 +1,9 @@
 // The pages of the other commands: every figure equals the JSON.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { PAGES, browser, json, names, open, recordsOf, rows, saved } from "./browser.mjs";
-import { openChanged, tiles, violations } from "./browser.mjs";
-
-let chromium;
-before(async () => {
-  chromium = await browser();
-});
-after(() => chromium?.close());
+import { test } from "node:test";
+import { PAGES, json, names, recordsOf, rows, saved, tiles, violations } from "./browser.mjs";
+import { open, openChanged, read } from "./tab.mjs";
 
 const all = PAGES ? names() : [];
 const only = (name) => ({ skip: !all.includes(name) });
@@ -38,7 +32,7 @@ async function checkAnswer(page, { sentence, run_time, page_faults, commands }) 
 
 for (const name of all) {
   test(`${name}: the page opens with the answer and the commands`, async () => {
-    const page = await open(chromium, name);
+    const page = await open(name);
     const own = recordsOf(name).find((one) => one.schema === "broadleaf.answer/1");
     assert.equal(own === undefined, /^(compare|several)/.test(name));
     if (name === "several") {
@@ -65,18 +59,16 @@ for (const name of all) {
     } else {
       await checkAnswer(page, name === "advise" ? json(name).advice : own);
     }
-    await page.context().close();
   });
 }
 
 test("every answer has its page faults", { skip: !all.includes("compare-machines") }, async () => {
   const sentences = ["Page faults: the first.", "Page faults: the second."];
-  const page = await openChanged(chromium, "compare-machines", ([comparison]) => {
+  const page = await openChanged("compare-machines", ([comparison]) => {
     sentences.forEach((sentence, at) => (comparison.advice[at].page_faults = sentence));
   });
   assert.equal(await page.textContent(".answer .page-faults"), sentences[0]);
   assert.ok((await page.textContent(".others dd")).endsWith(sentences[1]));
-  await page.context().close();
 });
 
 // The JSON of these commands is the first record of the page.
@@ -89,7 +81,7 @@ for (const name of all.filter((one) => one !== "paper" && !one.startsWith("compa
 }
 
 test("advise: the table has the ranges", only("advise"), async () => {
-  const page = await open(chromium, "advise");
+  const page = await open("advise");
   const { ranges } = json("advise");
   const table = rows(await saved(page, "ranges", "csv"));
   assert.equal(table.length, ranges.length);
@@ -98,11 +90,10 @@ test("advise: the table has the ranges", only("advise"), async () => {
       assert.equal(Number(line[field]), ranges[at][field], field);
     }
   });
-  await page.context().close();
 });
 
 test("replay: the table has the policies", only("replay"), async () => {
-  const page = await open(chromium, "replay");
+  const page = await open("replay");
   const { policies } = json("replay");
   const table = rows(await saved(page, "policies", "csv"));
   assert.equal(table.length, policies.length);
@@ -111,12 +102,11 @@ test("replay: the table has the policies", only("replay"), async () => {
       assert.equal(Number(line[field]), policies[at][field], field);
     }
   });
-  await page.context().close();
 });
 
 for (const name of ["report", "heat", "run", "attach"]) {
   test(`${name}: the figures are those of the processes`, only(name), async () => {
-    const page = await open(chromium, name);
+    const page = await open(name);
     const live = json(name);
     const { processes } = live;
     const shown = await tiles(page);
@@ -147,12 +137,11 @@ for (const name of ["report", "heat", "run", "attach"]) {
       const all = table.reduce((sum, line) => sum + Number(line.value), 0);
       assert.equal(all, bars.reduce((sum, bar) => sum + bar.blocks, 0));
     }
-    await page.context().close();
   });
 }
 
 test("heat: the table has the used memory", only("heat"), async () => {
-  const page = await open(chromium, "heat");
+  const page = await open("heat");
   const [{ heat }] = json("heat").processes;
   const table = rows(await saved(page, "heat", "csv"));
   const sum = (values) => values.reduce((all, value) => all + value, 0);
@@ -174,7 +163,6 @@ test("heat: the table has the used memory", only("heat"), async () => {
   const lead = await page.textContent("#heat .lead");
   assert.ok(lead.includes(heat.source) && lead.includes(heat.source_sentence), lead);
   assert.ok((await page.textContent("#heat h2")).includes(`${heat.seconds.toFixed(1)} s`));
-  await page.context().close();
 });
 
 /** The ways of a program in turns, as the page names them. */
@@ -186,7 +174,7 @@ const waysOf = (report) => [
 ];
 
 test("baseline: the figures are those of every run", only("baseline"), async () => {
-  const page = await open(chromium, "baseline");
+  const page = await open("baseline");
   const ways = waysOf(json("baseline"));
   const runs = ways.flatMap(([way, runs]) => runs.map((run, at) => ({ way, round: at + 1, run })));
   const table = rows(await saved(page, "runs", "csv"));
@@ -208,11 +196,10 @@ test("baseline: the figures are those of every run", only("baseline"), async () 
     const middle = (times[(times.length - 1) >> 1] + times[times.length >> 1]) / 2;
     assert.ok(Math.abs(parseFloat(shown[`user time, ${way}`]) - middle) < 1e-9, way);
   }
-  await page.context().close();
 });
 
 test("paper: each claim has its verdict, and each table its rows", only("paper"), async () => {
-  const page = await open(chromium, "paper");
+  const page = await open("paper");
   const [paper] = recordsOf("paper");
   const verdicts = await page.$$eval(".verdict", (all) => all.map((one) => one.dataset.agrees));
   const claims = paper.tables.flatMap((table) => table.claims);
@@ -225,11 +212,10 @@ test("paper: each claim has its verdict, and each table its rows", only("paper")
     const lines = await page.locator(`#table-${table.name} tbody tr`).count();
     assert.equal(lines, Math.min(60, table.rows.length), table.name);
   }
-  await page.context().close();
 });
 
 test("several: figures of traces that were shown before are dropped", only("several"), async () => {
-  const page = await open(chromium, "several");
+  const page = await open("several");
   const select = ".controls.trace select";
   const places = await page.$$eval(`${select} option`, (all) => all.map(({ value }) => value));
   for (const place of [...places, ...places, "0"]) await page.selectOption(select, place);
@@ -252,11 +238,10 @@ test("several: figures of traces that were shown before are dropped", only("seve
   });
   assert.ok(there > 0);
   assert.equal(gone, 0);
-  await page.context().close();
 });
 
 test("several: the means, and each trace in turn", only("several"), async () => {
-  const page = await open(chromium, "several");
+  const page = await open("several");
   const { comparisons, means } = json("several");
   const table = rows(await saved(page, "means", "csv"));
   assert.equal(table.length, means.length);
@@ -274,14 +259,12 @@ test("several: the means, and each trace in turn", only("several"), async () => 
     for (const line of shown) assert.ok(cycles.includes(line.walk_cycles), line.walk_cycles);
     assert.deepEqual(await violations(page), []);
   }
-  await page.context().close();
 });
 
 test("a table is an SVG file with its texts", only("replay"), async () => {
-  const page = await open(chromium, "replay");
+  const page = await open("replay");
   const { policies } = json("replay");
   const svg = await saved(page, "policies", "svg");
   assert.match(svg, /^<\?xml[^>]*>\s*<svg xmlns/);
   for (const { policy } of policies) assert.ok(svg.includes(policy), policy);
-  await page.context().close();
 });

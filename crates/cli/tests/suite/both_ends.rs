@@ -116,7 +116,7 @@ fn both_ends_of_a_compiler_are_reached() {
         return;
     }
     let folder = folder("ends-of-cc1");
-    let source: String = (0..1000)
+    let source: String = (0..650)
         .map(|number| {
             format!(
                 "int f{number}(int *a, int n) {{ int s = {number}; for (int i = 0; i < n; i++) \

@@ -75,56 +75,67 @@ fn sizes_in_file(name: &str) -> Vec<String> {
 
 #[test]
 fn each_has_a_memory_of_its_own_page_sizes() {
+    let small = lackey(700);
+    let small = file(&folder("machines-sizes"), "x.lackey", small.as_bytes());
+    sizes_are_those_of_files(&[
+        (&golden("sort.bl"), "unlimited"),
+        (&golden("children.bl"), "unlimited"),
+        (&small, "150%"),
+    ]);
+}
+
+/// The recordings of a whole program in a memory that is limited.
+#[test]
+#[ignore = "takes 20 seconds: tests/hard/limited-memory runs it"]
+fn each_has_a_limited_memory_of_its_own_page_sizes() {
+    sizes_are_those_of_files(&[(&golden("sort.bl"), "150%"), (&golden("blocks.bl"), "150%")]);
+}
+
+/// Asserts that pages of each machine have the sizes of its file. A case is a trace and a memory.
+fn sizes_are_those_of_files(cases: &[(&str, &str)]) {
     let machines = machines();
     for needed in ["alpha21264", "neoverse-n1", "neoverse-n1-16k", "skylake-1g"] {
         assert!(machines.iter().any(|name| name == needed), "{machines:?}");
     }
     let named = machines.iter().flat_map(|name| ["--machine", name]);
     let named: Vec<&str> = named.collect();
-    for (recording, memories) in [
-        ("sort.bl", &["unlimited", "150%"][..]),
-        ("children.bl", &["unlimited"]),
-        ("blocks.bl", &["150%"]),
-    ] {
-        for memory in memories {
-            let trace = golden(recording);
-            let asked = ["compare", &trace, "--policy", POLICIES, "--memory", memory];
-            let answer = json(&[&asked[..], &named].concat());
-            let results = answer["results"].as_array().expect("results");
-            assert_eq!(results.len(), 6 * machines.len());
-            for result in results {
-                let machine = result["machine"].as_str().expect("a name");
-                let sizes = result["page_sizes"].as_object().expect("sizes");
-                let count = |name: &str| result[name].as_u64().expect("a count");
-                let walks: u64 = (result.as_object().expect("a result").iter())
-                    .filter(|(name, _)| name.starts_with("walks_"))
-                    .filter_map(|(_, walks)| walks.as_u64())
-                    .sum();
-                assert_eq!(walks, count("l2_misses"), "{result}");
-                assert_eq!(count("accesses"), answer["trace"]["accesses"], "{result}");
-                let in_file = sizes_in_file(machine);
-                let in_file: Vec<&str> = in_file.iter().map(String::as_str).collect();
-                let smallest = in_file.iter().map(|size| size.parse().expect("bytes"));
-                let smallest = smallest.min().expect("a size");
-                let (base, navarro): (u64, &[&str]) = match machine {
-                    "romer1995" => (4096, ROMER),
-                    "alpha21264" => (8192, &["8192", "65536", "524288", "4194304"]),
-                    "neoverse-n1" => (4096, &["4096", "16384", "65536", "2097152"]),
-                    "neoverse-n1-16k" => (16384, &["16384", "2097152", "33554432"]),
-                    "skylake-1g" => (4096, &["4096", "2097152", "1073741824"]),
-                    "skylake" | "skylake-va23" | "skylake-unified-64" | "skylake-unified-96" => {
-                        (4096, &["4096", "2097152"])
-                    }
-                    _ => (smallest, &in_file),
-                };
-                assert_eq!(count("base_page_bytes"), base, "{machine}");
-                if result["policy"] == "navarro" {
-                    let mut wanted = navarro.to_vec();
-                    let mut found: Vec<&str> = sizes.keys().map(String::as_str).collect();
-                    wanted.sort_unstable();
-                    found.sort_unstable();
-                    assert_eq!(found, wanted, "{machine}");
+    for (trace, memory) in cases {
+        let asked = ["compare", trace, "--policy", POLICIES, "--memory", memory];
+        let answer = json(&[&asked[..], &named].concat());
+        let results = answer["results"].as_array().expect("results");
+        assert_eq!(results.len(), 6 * machines.len());
+        for result in results {
+            let machine = result["machine"].as_str().expect("a name");
+            let sizes = result["page_sizes"].as_object().expect("sizes");
+            let count = |name: &str| result[name].as_u64().expect("a count");
+            let walks: u64 = (result.as_object().expect("a result").iter())
+                .filter(|(name, _)| name.starts_with("walks_"))
+                .filter_map(|(_, walks)| walks.as_u64())
+                .sum();
+            assert_eq!(walks, count("l2_misses"), "{result}");
+            assert_eq!(count("accesses"), answer["trace"]["accesses"], "{result}");
+            let in_file = sizes_in_file(machine);
+            let in_file: Vec<&str> = in_file.iter().map(String::as_str).collect();
+            let smallest = in_file.iter().map(|size| size.parse().expect("bytes"));
+            let smallest = smallest.min().expect("a size");
+            let (base, navarro): (u64, &[&str]) = match machine {
+                "romer1995" => (4096, ROMER),
+                "alpha21264" => (8192, &["8192", "65536", "524288", "4194304"]),
+                "neoverse-n1" => (4096, &["4096", "16384", "65536", "2097152"]),
+                "neoverse-n1-16k" => (16384, &["16384", "2097152", "33554432"]),
+                "skylake-1g" => (4096, &["4096", "2097152", "1073741824"]),
+                "skylake" | "skylake-va23" | "skylake-unified-64" | "skylake-unified-96" => {
+                    (4096, &["4096", "2097152"])
                 }
+                _ => (smallest, &in_file),
+            };
+            assert_eq!(count("base_page_bytes"), base, "{machine}");
+            if result["policy"] == "navarro" {
+                let mut wanted = navarro.to_vec();
+                let mut found: Vec<&str> = sizes.keys().map(String::as_str).collect();
+                wanted.sort_unstable();
+                found.sort_unstable();
+                assert_eq!(found, wanted, "{machine}");
             }
         }
     }

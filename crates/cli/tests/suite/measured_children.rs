@@ -10,7 +10,7 @@ use crate::support::{folder, run, stderr, succeeded};
 const LACKS: &str = "the measured times contain processes that the trace lacks";
 
 /// A program for Perl that fills a table.
-const PERL: &str = "for (1 .. 30000) { $h{$_ * 7919 % 600011} = $_ }";
+const PERL: &str = "for (1 .. 3000) { $h{$_ * 7919 % 600011} = $_ }";
 
 /// Records with these options, and returns the messages and the notes of a comparison.
 fn recorded(trace: &Path, options: &[&str], command: &[&str]) -> Option<(String, Vec<Value>)> {

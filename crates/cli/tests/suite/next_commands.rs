@@ -160,7 +160,11 @@ fn commands_on_processes_name_the_next_command() {
     if !can_govern() || !is_installed("perl") {
         return;
     }
-    let program = ["perl", "-e", "my $x = 'x' x 1e7; sleep 1"];
+    let program = [
+        "perl",
+        "-e",
+        "my $x = 'x' x 1e7; select undef, undef, undef, 0.25",
+    ];
     let gain = "broadleaf run --baseline 7 --policy pop-256 -- ";
     let ran = [&["run", "--"][..], &program].concat();
     names(&ran, gain);

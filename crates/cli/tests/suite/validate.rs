@@ -4,24 +4,33 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::live::{can_govern, is_installed};
+use crate::support::live::{can_govern, compiled};
 use crate::support::{folder, run, stderr, succeeded};
 
 /// A program that stores to 32 MiB from `mmap`, and lives long enough for the governor.
-const PROGRAM: &str = "import mmap, time
-memory = mmap.mmap(-1, 32 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-for turn in range(2):
-    for page in range(32 << 8): memory[page << 12] = 1
-time.sleep(0.3)
+const PROGRAM: &str = "#include <sys/mman.h>
+#include <unistd.h>
+int main(void) {
+    int rights = PROT_READ | PROT_WRITE, kind = MAP_PRIVATE | MAP_ANONYMOUS;
+    volatile char *memory = mmap(0, 32 << 20, rights, kind, -1, 0);
+    for (int turn = 0; turn < 2; turn++)
+        for (long page = 0; page < 32 << 8; page++) memory[page << 12] = 1;
+    usleep(300000);
+    return 0;
+}
 ";
 
 /// Every setting has a measurement and a prediction, and the kernel's own counts agree with them.
 #[test]
 fn each_setting_is_measured_and_predicted() {
-    if !can_govern() || !is_installed("python3") {
+    let folder = folder("validate");
+    if !can_govern() {
         return;
     }
-    let counters = folder("validate").join("counters.csv");
+    let Some(program) = compiled(&folder, "stores", PROGRAM, &[]) else {
+        return;
+    };
+    let counters = folder.join("counters.csv");
     let lines =
         (1..=9).map(|at| format!("0.{at},1000,,L1-dcache-loads\n0.{at},5,,dTLB-load-misses\n"));
     fs::write(&counters, lines.collect::<String>()).expect("a file");
@@ -36,9 +45,7 @@ fn each_setting_is_measured_and_predicted() {
         "--format",
         "json",
         "--",
-        "python3",
-        "-c",
-        PROGRAM,
+        program.to_str().expect("a path"),
     ]);
     let report: Value = serde_json::from_str(&succeeded(&output)).expect("JSON");
     assert_eq!(report["schema"], "broadleaf.validate/1");

@@ -1,17 +1,15 @@
 # A table of small objects, which are used at random.
-class Node:
-    __slots__ = ("value",)
-
-    def __init__(self, value):
-        self.value = value
+import gc
 
 
 def main():
-    nodes = [Node(number + 1000) for number in range(200000)]
-    state = 1
-    for _ in range(200000):
-        state = (state * 6364136223846793005 + 1442695040888963407) & (2**64 - 1)
-        nodes[(state >> 33) % len(nodes)].value += 1
+    gc.disable()
+    nodes = [[number] for number in range(32749)]
+    at = 1
+    for _ in range(20000):
+        # A generator of random numbers below 32,749, a prime.
+        at = at * 219 % 32749
+        nodes[at][0] = at
 
 
 main()

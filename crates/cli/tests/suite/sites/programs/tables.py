@@ -1,23 +1,23 @@
-# Two tables of 16 MiB. The argument names the one that is used at random; the other is filled once.
+# Two tables of 6 MiB. The argument names the one that is used at random; the other is filled once.
 import sys
-from array import array
 
 
 def first():
-    return array("q", [1]) * (2 << 20)  # first
+    return bytearray(6 << 20)  # first
 
 
 def second():
-    return [None] * (2 << 20)  # second
+    return [None] * (3 << 18)  # second
 
 
 def main():
     one, other = first(), second()
     hot = one if sys.argv[1] == "first" else other
-    state = 1
-    for _ in range(100000):
-        state = (state * 6364136223846793005 + 1442695040888963407) & (2**64 - 1)
-        hot[(state >> 33) % len(hot)] = 7
+    at, step = 1, len(hot) // 32749
+    for _ in range(12000):
+        # A generator of random numbers below 32,749, a prime.
+        at = at * 219 % 32749
+        hot[at * step] = 7
 
 
 main()
