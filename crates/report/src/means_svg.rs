@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 
-use crate::curve::{DrawError, failed};
+use crate::curve::{Area, DrawError, Failed, failed};
 use crate::number::short;
 
 /// The width of the picture, and the height of a panel, in pixels.
@@ -46,11 +46,6 @@ pub fn means_svg(
     }
     Ok(text)
 }
-
-/// A part of the picture.
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-/// The failure of a drawing call.
-type Failed<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
 fn draw<'a>(
     area: &Area<'a>,

@@ -52,9 +52,9 @@ pub(crate) fn failed(error: impl std::fmt::Display) -> DrawError {
 }
 
 /// A part of the picture.
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 /// The failure of a drawing call.
-type Failed<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
+pub(crate) type Failed<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
 fn panel<'a>(
     area: &Area<'a>,

@@ -29,7 +29,7 @@ pub struct ResultQuestion {
 }
 
 /// The answer to a question: the groups in the order of their first rows.
-struct Answer {
+struct GroupedMeans {
     by: Vec<String>,
     figures: Vec<String>,
     groups: Vec<Group>,
@@ -76,7 +76,7 @@ pub fn result_table(
 /// # Errors
 /// As [`result_table`]; or no column of figures holds numbers.
 pub fn result_picture(folder: &Path, question: &ResultQuestion) -> Result<String, Failure> {
-    let Answer {
+    let GroupedMeans {
         by,
         figures,
         groups,
@@ -124,7 +124,7 @@ pub fn result_picture(folder: &Path, question: &ResultQuestion) -> Result<String
     means_svg(&panels, axis, &places).map_err(Failure::wrong)
 }
 
-fn answer(folder: &Path, question: &ResultQuestion) -> Result<Answer, Failure> {
+fn answer(folder: &Path, question: &ResultQuestion) -> Result<GroupedMeans, Failure> {
     let rows = rows(folder)?;
     let mut names: Vec<&str> = Vec::new();
     for name in rows.iter().flat_map(|row| row.keys()) {
@@ -187,7 +187,7 @@ fn answer(folder: &Path, question: &ResultQuestion) -> Result<Answer, Failure> {
         let key = key.into_iter().map(str::to_owned).collect();
         Group { key, cells, means }
     };
-    Ok(Answer {
+    Ok(GroupedMeans {
         groups: order.into_iter().map(group).collect(),
         by,
         figures: means,
