@@ -5,7 +5,7 @@ import { save, svgText } from "./download";
 import { tableSvg } from "./figures/tablesvg";
 import { onPaper, PAPER_WIDTH } from "./print";
 
-/** The least width of a drawing. While a page is laid out, its place may be narrower than its margins. */
+/** The least width of a drawing. During layout, its place may be narrower than its margins. */
 const LEAST_WIDTH = 240;
 
 /** Rows of data: the first row has the names of the columns. */

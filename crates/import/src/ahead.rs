@@ -12,7 +12,7 @@ const BUFFER: usize = 256 << 10;
 const WAITING: usize = 4;
 
 /// Bytes that a thread reads ahead. The thread ends with the bytes, at the first error, or when
-/// nobody reads on.
+/// this is dropped.
 pub(crate) struct ReadAhead {
     full: Receiver<io::Result<Vec<u8>>>,
     used: Sender<Vec<u8>>,

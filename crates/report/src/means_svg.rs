@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 
-use crate::curve::{Area, DrawError, Failed, failed};
+use crate::curve::{Area, DrawError, Failed, failed, legend};
 use crate::number::short;
 
 /// The width of the picture, and the height of a panel, in pixels.
@@ -87,13 +87,7 @@ fn draw<'a>(
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
         chart.draw_series(points().map(|point| Circle::new(point, 3, colour.filled())))?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperRight)
-        .label_font(("sans-serif", 12))
-        .background_style(WHITE.mix(0.8))
-        .border_style(BLACK)
-        .draw()
+    legend(&mut chart)
 }
 
 /// A number of an axis: small ones with their fraction.

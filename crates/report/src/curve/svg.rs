@@ -1,6 +1,7 @@
 //! Curves as a picture (SVG): one panel for each page size, one line for each policy.
 
 use broadleaf_metrics::CellResult;
+use plotters::coord::ranged1d::Ranged;
 use plotters::prelude::*;
 
 use super::lines::{CurveLine, Lines};
@@ -93,6 +94,13 @@ fn panel<'a>(
             .label(line.policies.join(", "))
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
     }
+    legend(&mut chart)
+}
+
+/// Draws the names of a chart's lines.
+pub(crate) fn legend<'a, X: Ranged, Y: Ranged>(
+    chart: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<X, Y>>,
+) -> Result<(), Failed<'a>> {
     chart
         .configure_series_labels()
         .position(SeriesLabelPosition::UpperRight)

@@ -218,7 +218,7 @@ fn encode_batches<W: Write>(
             encoder.item(&item)?;
         }
         batch.clear();
-        // At the end, nobody takes it.
+        // A failure means only that the reader has ended.
         let _ = used.send(batch);
     }
     Ok(encoder)
