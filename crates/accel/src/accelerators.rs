@@ -110,7 +110,8 @@ pub static ACCELERATORS: &[Accelerator] = &[
         covers: |plan| {
             filters(plan)?;
             let designs = plan.machines().iter().map(|machine| &machine.design);
-            match Recency::new(designs).keeps_places() {
+            let mut groups = Recency::groups(designs).into_iter();
+            match groups.any(|group| Recency::new(group).keeps_places()) {
                 true => Ok(()),
                 false => Err(WhyNot::NotAsked(
                     "a first-level set is direct-mapped, holds several page sizes, or is the only one",
@@ -150,7 +151,9 @@ fn filters(plan: &Plan) -> Result<(), WhyNot> {
         let machine = machine.name.clone();
         return Err(WhyNot::Caches { machine });
     }
-    if !Recency::covers(machines.clone().map(|machine| &machine.design)) {
+    let groups = Recency::groups(machines.clone().map(|machine| &machine.design));
+    let is_apart = |group: &Vec<_>| group.len() < plan.machines().len();
+    if groups.is_empty() || plan.has_one_memory() && groups.iter().all(is_apart) {
         let unknown = machines.find(|machine| !machine.design.is_sets_by_last_use());
         let machine = unknown.map_or_else(String::new, |machine| machine.name.clone());
         return Err(WhyNot::Hits { machine });
@@ -261,6 +264,8 @@ mod tests {
         );
         let numbered = plan(&["offline"], &["skylake"]);
         assert_eq!(chosen(&numbered), ["fixed walks"]);
+        let apart = plan(&["4k"], &["skylake", "zen4"]);
+        assert!(chosen(&apart).contains(&"filter"));
         let mixed = plan(&["4k"], &["skylake-unified-64"]);
         assert!(!chosen(&mixed).contains(&"words"));
         let notified = plan(&["approx-online"], &["skylake", "skylake-va23"]);

@@ -1,9 +1,10 @@
 //! Trace filtering: visits that change neither memory nor any TLB are left out.
 //!
-//! One [`Sieve`] filters each part of a batch for all worlds. A visit is left out if
+//! One [`Sieve`] filters each part of a batch for the worlds of a group of machines
+//! ([`super::filter_groups`]). A visit is left out if
 //!
 //! - the part visited its page before, and stored to the page before if the visit stores, and
-//! - its lookup hits the first level of every TLB of the plan and changes no order, or an order
+//! - its lookup hits the first level of every TLB of the group and changes no order, or an order
 //!   that a later lookup restores ([`broadleaf_filter::Recency`], which also says which TLBs it
 //!   covers).
 //!
@@ -30,10 +31,11 @@
 use crate::origin::OriginMark;
 use crate::recorded::is_kernels;
 use crate::visit_groups::VisitGroups;
+use crate::visit_slice::VisitSlice;
 use broadleaf_filter::{Recency, Sieve, Sifted};
 use broadleaf_tlb::Design;
+use broadleaf_trace::Visit;
 use broadleaf_trace::reduced::{KeptVisit, Sums};
-use broadleaf_trace::{Phrased, Visit};
 use broadleaf_units::{PageNumber, SpaceId};
 
 /// The reason why a world replays every visit.
@@ -74,52 +76,6 @@ pub(crate) const fn covers(needs: WorldNeeds) -> Result<(), Unfiltered> {
         return Err(Unfiltered::Charged);
     }
     Ok(())
-}
-
-/// Visits in order, one by one or by the words of their part.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum VisitSlice<'v> {
-    /// One by one.
-    Each(&'v [Visit]),
-    /// By their words.
-    Named(Phrased<'v>),
-}
-
-impl VisitSlice<'_> {
-    /// The number of visits.
-    pub(crate) const fn len(&self) -> usize {
-        match self {
-            Self::Each(visits) => visits.len(),
-            Self::Named(phrased) => phrased.words.len(),
-        }
-    }
-
-    /// The visits from `from` up to `to`.
-    pub(crate) fn range(&self, from: usize, to: usize) -> Self {
-        match self {
-            Self::Each(visits) => Self::Each(&visits[from..to]),
-            Self::Named(phrased) => Self::Named(Phrased {
-                vocabulary: phrased.vocabulary,
-                words: &phrased.words[from..to],
-            }),
-        }
-    }
-
-    /// One of the visits.
-    #[inline]
-    pub(crate) fn visit(&self, at: usize) -> Visit {
-        match self {
-            Self::Each(visits) => visits[at],
-            Self::Named(phrased) => phrased.vocabulary[usize::from(phrased.words[at])],
-        }
-    }
-
-    fn sift(&self, sieve: &mut Sieve, shift: u32, sifted: &mut Sifted, sums: &mut Sums) {
-        match self {
-            Self::Each(visits) => sieve.sift(visits, shift, sifted, sums),
-            Self::Named(phrased) => sieve.sift_phrased(phrased, shift, sifted, sums),
-        }
-    }
 }
 
 /// Visits of one address space with no event between them.
@@ -225,7 +181,7 @@ impl Filtered {
 /// The parts that pass unfiltered after a part of which the filter kept more than half.
 const RESTS_FOR: u32 = 15;
 
-/// The filter that all worlds share.
+/// A filter that worlds share.
 #[derive(Debug)]
 pub(super) struct SharedFilter {
     sieve: Sieve,
@@ -283,14 +239,18 @@ impl SharedFilter {
         &sifted.kept[before..]
     }
 
-    /// Ends a part whose visits add up to `sums`. Returns its filtered visits.
+    /// Ends a part whose visits add up to `sums`.
     ///
     /// The filter forgets everything, so that a world that left the filter can come back at the
     /// next part.
-    pub(super) fn end_part(&mut self, sums: &Sums) -> &Filtered {
+    pub(super) fn end_part(&mut self, sums: &Sums) {
         self.filtered.sums = *sums;
         self.sieve.catch_up(&mut self.filtered.sifted, sums);
         self.sieve.forget();
+    }
+
+    /// The filtered visits of the part that ended.
+    pub(super) const fn filtered(&self) -> &Filtered {
         &self.filtered
     }
 

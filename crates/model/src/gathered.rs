@@ -1,6 +1,6 @@
 //! Visits that are gathered until worlds replay them.
 
-use super::filter::VisitSlice;
+use super::visit_slice::VisitSlice;
 use crate::origin::{OriginMark, StepOrigin};
 use broadleaf_trace::reduced::Sums;
 use broadleaf_trace::{Phrased, Visit};

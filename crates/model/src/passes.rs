@@ -1,6 +1,7 @@
 //! Passes over traces: first those that choose and foresee, then the replay.
 
 use crate::earlier::{Names, NoRoom};
+use crate::filter_groups::FilterGroups;
 use crate::foresight::{ForeseenPromotions, Promoted};
 use crate::pool::Pool;
 use crate::replay::{Ended, Replay, Replayed, spaces_told};
@@ -41,6 +42,7 @@ pub fn run<S: Source>(
     mut state: ReplayProgress,
     progress: &mut dyn FnMut(ReplayProgress) -> ControlFlow<()>,
 ) -> Result<Outcome, Error<S::Error>> {
+    let holds_system = sources.in_order().any(|(_, source)| source.holds_system());
     let mut passes = Passes {
         sources: &mut sources,
         plan,
@@ -51,7 +53,12 @@ pub fn run<S: Source>(
         told: BTreeSet::new(),
     };
     let choices = choices::choose(&mut passes)?;
-    let worlds = || Worlds::new(plan, limits, foresight, &choices);
+    // The filters know no kernel that has pages of its own in every space.
+    let groups = || match holds_system {
+        true => FilterGroups::default(),
+        false => FilterGroups::new(plan, limits),
+    };
+    let worlds = || Worlds::new(plan, limits, foresight, &choices, groups());
     let uses = future::foresee(&mut passes, worlds)?;
     let worlds = || Ok(worlds()?.knowing(&uses));
     let mut replayed = passes.replay(worlds)?;
@@ -63,7 +70,7 @@ pub fn run<S: Source>(
     let mut outcome = result::outcome(replayed, &best, &choices, plan);
     if !followers.is_empty() {
         passes.state.passes = passes.state.passes.max(passes.state.pass + 1);
-        let worlds = || Worlds::following(&followers, plan, limits);
+        let worlds = || Worlds::following(&followers, plan, limits, groups());
         let replayed = passes.replay(worlds)?;
         result::follow(&mut outcome, &mut listeners, replayed, &followers, plan);
     }

@@ -8,9 +8,10 @@ mod recorded;
 
 use super::MemoryLimits;
 use super::earlier::Names;
-use super::filter::{SharedFilter, VisitSlice};
+use super::filter_groups::SharedFilters;
 use super::gathered::GatheredVisits;
 use super::result;
+use super::visit_slice::VisitSlice;
 use super::worlds::Worlds;
 use crate::events::lists_a_mapping;
 use crate::origin::OriginTracker;
@@ -20,7 +21,7 @@ use crate::populate::parts;
 use crate::stream::{Refused, Stream, TooLate};
 use crate::visit_groups::VisitGroups;
 use crate::world::World;
-use crate::{Error, Plan, ReplayProgress, Source, SourcePart, SourcePiece, StepsWanted};
+use crate::{Error, Plan, ReplayProgress, Source, SourcePart, SourcePiece};
 use batches::{NO_PAGE, NOTED, OpenBatch, UnusualVisits};
 use broadleaf_memory::GEOMETRY;
 use broadleaf_metrics::CellResult;
@@ -70,11 +71,6 @@ pub(super) fn spaces_told<S: Source>(
     Ok(told)
 }
 
-/// Returns true if listeners want no step that a filter leaves out.
-fn leaves_out(wanted: StepsWanted) -> bool {
-    wanted == StepsWanted::EachChange
-}
-
 /// Worlds that are going through traces.
 pub(super) struct Replay<'a, 'p> {
     worlds: Worlds<'a>,
@@ -89,9 +85,9 @@ pub(super) struct Replay<'a, 'p> {
     gathered: GatheredVisits,
     /// The number of the part of a trace that is read.
     trace_part: u64,
-    /// The filter that worlds share; `None` if no world uses it.
-    filter: Option<SharedFilter>,
-    /// The groups of the gathered visits; `None` if no world passes groups.
+    /// The filters that worlds share; none if no world uses one.
+    filters: SharedFilters,
+    /// The groups of the gathered visits; `None` if no world without a filter passes groups.
     groups: Option<VisitGroups>,
     /// Pages whose visits were noted lately.
     noted: Box<[PageNumber; NOTED]>,
@@ -119,20 +115,10 @@ impl<'a, 'p> Replay<'a, 'p> {
         pool: &'p Pool,
     ) -> Self {
         let mut worlds = worlds;
-        let designs = || plan.machines().iter().map(|machine| &machine.design);
-        let filters = !limits.code
-            && !plan.replays_all_visits()
-            && plan.steps_wanted().is_none_or(leaves_out);
-        let filters = filters && !plan.has_caches();
-        let filter = (filters && broadleaf_filter::Recency::covers(designs()))
-            .then(|| SharedFilter::new(designs()));
-        let mut filter = filter;
-        if let Some(shared) = &filter
-            && !worlds.filter(shared)
-        {
-            filter = None;
-        }
-        let passes_groups = filter.is_none() && worlds.all.iter().any(World::passes_groups);
+        let filters = worlds.filter();
+        let passes_groups =
+            |world: &World<'_>| world.filter_group().is_none() && world.passes_groups();
+        let any_passes_groups = worlds.all.iter().any(passes_groups);
         Self {
             worlds,
             stream,
@@ -143,8 +129,8 @@ impl<'a, 'p> Replay<'a, 'p> {
             core: FollowedCore::new(plan),
             gathered: GatheredVisits::default(),
             trace_part: 0,
-            filter,
-            groups: passes_groups.then(VisitGroups::default),
+            filters,
+            groups: any_passes_groups.then(VisitGroups::default),
             noted: Box::new([NO_PAGE; NOTED]),
             unusual: None,
             pool,
@@ -189,10 +175,6 @@ impl<'a, 'p> Replay<'a, 'p> {
         self.follow_core();
         let kernel = source.holds_system().then_some(first);
         self.stream.set_kernel(kernel);
-        if kernel.is_some() {
-            // The filter knows no kernel that has pages of its own in every space.
-            self.filter = None;
-        }
         let code = source.code();
         let worlds = self.worlds.all.iter_mut();
         worlds.for_each(|world| world.follow_code(code.as_ref()));

@@ -1,7 +1,7 @@
 //! The worlds of a replay.
 
 use super::choices::{Choices, cycles, few_of};
-use super::filter::SharedFilter;
+use super::filter_groups::{FilterGroups, SharedFilters};
 use super::follow::{self, Follower};
 use super::limits::MemoryLimits;
 use super::mmu::Mmu;
@@ -26,6 +26,8 @@ pub(super) struct Worlds<'a> {
     /// The last runs replace runs of the plan with another choice: the numbers of the replaced
     /// runs.
     stand_ins: Vec<usize>,
+    /// The groups of machines that have a filter each.
+    groups: FilterGroups<'a>,
 }
 
 /// A policy on a machine: the number of the world, and of the machine that observes the world.
@@ -54,10 +56,20 @@ impl<'a> MachineRuns<'a> {
     }
 
     /// Lets a machine observe one of the worlds from `first` on. Returns false if none of them has
-    /// memory as the machine needs it.
-    fn observe(&mut self, first: usize, machine: &'a Machine, plan: &Plan) -> bool {
+    /// memory as the machine needs it, and the filter of its group.
+    fn observe(
+        &mut self,
+        first: usize,
+        machine: &'a Machine,
+        plan: &Plan,
+        groups: &FilterGroups<'_>,
+    ) -> bool {
         let mut worlds = self.worlds.iter_mut().enumerate().skip(first);
+        let group = groups.of(&machine.design);
         let run = worlds.find_map(|(world, found)| {
+            if groups.of(&found.mmu(0).machine.design) != group {
+                return None;
+            }
             let machine = found.observe(machine, plan.has_one_memory())?;
             Some(MachineRun { world, machine })
         });
@@ -106,6 +118,7 @@ impl<'a> Worlds<'a> {
         limits: &MemoryLimits,
         foresight: &'a ForeseenPromotions,
         choices: &'a Choices,
+        groups: FilterGroups<'a>,
     ) -> Result<Self, String> {
         let (mut runs, mut stand_ins) = (MachineRuns::default(), Vec::new());
         let mut others = Vec::new();
@@ -120,7 +133,7 @@ impl<'a> Worlds<'a> {
             let known = policy.needs().foresight;
             // The choices of such a policy depend on the machine.
             let chooses = matches!(known, Foresight::Cheapest(_));
-            if !chooses && runs.observe(first, machine, plan) {
+            if !chooses && runs.observe(first, machine, plan, &groups) {
                 continue;
             }
             let spec = limits.spec_on(machine, policy, plan)?;
@@ -141,7 +154,7 @@ impl<'a> Worlds<'a> {
         }
         let baseline = plan.baseline();
         if (plan.policies().iter()).all(|policy| policy.name() != baseline.name()) {
-            add_baseline(&mut runs, plan, limits)?;
+            add_baseline(&mut runs, plan, limits, &groups)?;
         }
         let first_other = runs.runs.len();
         others.into_iter().for_each(|world| runs.push(world));
@@ -159,6 +172,7 @@ impl<'a> Worlds<'a> {
             all: worlds,
             runs,
             stand_ins,
+            groups,
         })
     }
 
@@ -170,17 +184,19 @@ impl<'a> Worlds<'a> {
         followers: &'a [Follower<'a>],
         plan: &'a Plan,
         limits: &MemoryLimits,
+        groups: FilterGroups<'a>,
     ) -> Result<Self, String> {
         let mut runs = MachineRuns::default();
         for world in follow::worlds(followers, plan, limits)? {
             runs.push(world);
         }
-        add_baseline(&mut runs, plan, limits)?;
+        add_baseline(&mut runs, plan, limits, &groups)?;
         let MachineRuns { worlds, runs } = runs.equipped(plan, 0..followers.len());
         Ok(Self {
             all: worlds,
             runs,
             stand_ins: Vec::new(),
+            groups,
         })
     }
 
@@ -224,6 +240,7 @@ impl<'a> Worlds<'a> {
             runs: runs.collect(),
             all: worlds,
             stand_ins: Vec::new(),
+            groups: FilterGroups::default(),
         }
     }
 
@@ -249,12 +266,21 @@ impl<'a> Worlds<'a> {
         self.all[world].take_listener(machine, stream.now(), &stream.spaces)
     }
 
-    /// Lets each world use the shared filter if the filter covers the world. Returns false if none
-    /// does.
-    pub(super) fn filter(&mut self, shared: &SharedFilter) -> bool {
-        let worlds = self.all.iter_mut();
-        let using = worlds.filter_map(|world| world.filter_with(shared).ok());
-        using.count() > 0
+    /// Lets each world use the filter of its group if the filter covers the world. Returns the
+    /// filters: none if no world uses one.
+    pub(super) fn filter(&mut self) -> SharedFilters {
+        let filters = self.groups.filters();
+        let mut any = false;
+        for world in &mut self.all {
+            let group = self.groups.of(&world.mmu(0).machine.design);
+            if let Some((number, filter)) = group.and_then(|at| Some((at, filters.get(at)?))) {
+                any |= world.filter_with(number, filter).is_ok();
+            }
+        }
+        match any {
+            true => filters,
+            false => SharedFilters::default(),
+        }
     }
 
     /// Runs the daemons of all worlds that fell due before the last access.
@@ -295,10 +321,11 @@ fn add_baseline<'a>(
     runs: &mut MachineRuns<'a>,
     plan: &'a Plan,
     limits: &MemoryLimits,
+    groups: &FilterGroups<'_>,
 ) -> Result<(), String> {
     let first = runs.worlds.len();
     for machine in plan.machines() {
-        if !runs.observe(first, machine, plan) {
+        if !runs.observe(first, machine, plan, groups) {
             let spec = limits.spec_on(machine, plan.baseline(), plan)?;
             runs.push(World::new(plan.baseline(), machine, &spec, None));
         }

@@ -388,3 +388,26 @@ fn what_a_window_leaves_out_of_several_levels_changes_no_figure() {
         compare(&source, plan, &case, &mut |_| ());
     }
 }
+
+/// Machines of several groups, and machines that no filter knows.
+const APART: [&[&str]; 3] = [
+    &["skylake", "zen4"],
+    &["zen4", "c910", "neoverse-n2", "skylake-va23"],
+    &["c910", "neoverse-n1", "zen4"],
+];
+
+#[test]
+fn machines_that_are_filtered_apart_count_the_same() {
+    for (seed, machines) in APART.into_iter().enumerate() {
+        let source = without_fetches(random(seed as u64));
+        for (number, limits) in limits().iter().enumerate() {
+            let case = format!("seed {seed}, limits {number}");
+            let policies = ["4k", "greedy", "linux", "hawkeye", "freebsd14"];
+            let plan = || plan_of(&policies, machines, limits).without_fetches();
+            assert!(!broadleaf_filter::Recency::covers(
+                plan().machines().iter().map(|machine| &machine.design)
+            ));
+            compare(&source, plan, &case, &mut |_| ());
+        }
+    }
+}

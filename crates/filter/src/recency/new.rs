@@ -89,6 +89,22 @@ impl Recency {
         all.all(|design| design.is_sets_by_last_use()) || last_pages(&designs).is_some()
     }
 
+    /// Parts designs into groups: the filter knows all TLBs of a group together. Each design joins
+    /// the first group that it fits. A design that the filter does not know is in no group. Equal
+    /// designs are in one group.
+    pub fn groups<'d>(designs: impl IntoIterator<Item = &'d Design>) -> Vec<Vec<&'d Design>> {
+        let mut groups: Vec<Vec<&Design>> = Vec::new();
+        for design in designs.into_iter().filter(|design| Self::covers([*design])) {
+            let fits =
+                |group: &&mut Vec<&Design>| Self::covers(group.iter().copied().chain([design]));
+            match groups.iter_mut().find(fits) {
+                Some(group) => group.push(design),
+                None => groups.push(vec![design]),
+            }
+        }
+        groups
+    }
+
     /// An empty table for TLBs of any design. Only a repeated lookup of the last page changes
     /// nothing in all of them.
     fn for_any_design() -> Self {

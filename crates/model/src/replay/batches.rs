@@ -1,8 +1,9 @@
 //! Batches of visits: how a replay filters and gathers visits, and when worlds replay them.
 
 use super::Replay;
-use crate::filter::{BatchPart, VisitSlice};
+use crate::filter::BatchPart;
 use crate::stream::Refused;
+use crate::visit_slice::VisitSlice;
 use broadleaf_trace::reduced::Sums;
 use broadleaf_trace::{Lead, Visit};
 use broadleaf_units::{PageNumber, SpaceId};
@@ -56,9 +57,7 @@ impl Replay<'_, '_> {
         self.flush();
         self.unusual = None;
         self.trace_part += 1;
-        if let Some(filter) = &mut self.filter {
-            filter.begin_trace_part();
-        }
+        self.filters.begin_trace_part();
     }
 
     /// Replays visits with no event between them.
@@ -147,7 +146,7 @@ impl Replay<'_, '_> {
         let Self {
             gathered,
             stream,
-            filter,
+            filters,
             origins,
             noted,
             groups,
@@ -161,48 +160,47 @@ impl Replay<'_, '_> {
         gathered.set_origin(origins.now());
         gathered.add(visits, self.trace_part);
         let before = gathered.sums;
-        match filter.as_mut().filter(|filter| !filter.rests()) {
-            Some(filter) => {
-                let kept = filter.filter(visits, self.shift, &mut gathered.sums);
-                // A renewed page was noticed before.
-                for kept in kept.iter().filter(|kept| !kept.manner.renews()) {
-                    stream.note_visit(PageNumber(kept.page))?;
-                }
-                if unusual.fetches {
-                    let all = (0..visits.len()).map(|at| visits.visit(at));
-                    if let Some(last) = all.rev().find(|visit| visit.fetch) {
-                        origins.fetch(&last, self.shift);
-                    }
-                }
-                if unusual.empty {
-                    let all = (0..visits.len()).map(|at| visits.visit(at));
-                    for visit in all.filter(is_empty) {
-                        stream.note_visit(PageNumber(visit.unit >> self.shift))?;
-                    }
+        let all = || (0..visits.len()).map(|at| visits.visit(at));
+        if let Some(kept) = filters.filter(visits, self.shift, &mut gathered.sums) {
+            // A renewed page was noticed before.
+            for kept in kept.iter().filter(|kept| !kept.manner.renews()) {
+                stream.note_visit(PageNumber(kept.page))?;
+            }
+            if unusual.fetches
+                && let Some(last) = all().rev().find(|visit| visit.fetch)
+            {
+                origins.fetch(&last, self.shift);
+            }
+            if unusual.empty {
+                for visit in all().filter(is_empty) {
+                    stream.note_visit(PageNumber(visit.unit >> self.shift))?;
                 }
             }
-            None => {
-                // Nothing that matters to a page happens between these visits.
-                noted.fill(NO_PAGE);
-                let mut groups = groups.as_mut().filter(|_| filter.is_none());
-                for visit in (0..visits.len()).map(|at| visits.visit(at)) {
-                    gathered.sums.instructions += u64::from(visit.instructions);
-                    if visit.fetch {
-                        origins.fetch(&visit, self.shift);
-                    }
-                    let new = match &mut groups {
-                        Some(groups) => groups.add(&visit, self.shift, self.code),
-                        None => Some(PageNumber(visit.unit >> self.shift)),
-                    };
-                    if !visit.fetch || self.code {
-                        gathered.sums.loads += u64::from(visit.loads);
-                        gathered.sums.stores += u64::from(visit.stores);
-                        let Some(page) = new else { continue };
-                        let known = &mut noted[page.0 as usize % NOTED];
-                        if *known != page {
-                            *known = page;
-                            stream.note_visit(page)?;
-                        }
+            if let Some(groups) = groups {
+                for visit in all() {
+                    groups.add(&visit, self.shift, self.code);
+                }
+            }
+        } else {
+            // Nothing that matters to a page happens between these visits.
+            noted.fill(NO_PAGE);
+            for visit in all() {
+                gathered.sums.instructions += u64::from(visit.instructions);
+                if visit.fetch {
+                    origins.fetch(&visit, self.shift);
+                }
+                let new = match groups {
+                    Some(groups) => groups.add(&visit, self.shift, self.code),
+                    None => Some(PageNumber(visit.unit >> self.shift)),
+                };
+                if !visit.fetch || self.code {
+                    gathered.sums.loads += u64::from(visit.loads);
+                    gathered.sums.stores += u64::from(visit.stores);
+                    let Some(page) = new else { continue };
+                    let known = &mut noted[page.0 as usize % NOTED];
+                    if *known != page {
+                        *known = page;
+                        stream.note_visit(page)?;
                     }
                 }
             }
@@ -225,8 +223,7 @@ impl Replay<'_, '_> {
         let Self {
             gathered, stream, ..
         } = self;
-        let filter = self.filter.as_mut().filter(|filter| !filter.rests());
-        let filtered = filter.map(|filter| filter.end_part(&gathered.sums));
+        self.filters.end_part(&gathered.sums);
         let part = BatchPart {
             space: self.batch.space,
             visits: gathered.all(),
@@ -237,17 +234,22 @@ impl Replay<'_, '_> {
             code: self.code,
             trace_part: self.trace_part,
             kernel: stream.kernel(),
-            filtered,
-            groups: self.groups.as_ref().filter(|_| filtered.is_none()),
+            filtered: None,
+            groups: self.groups.as_ref(),
         };
         self.batch.last = part.last_time(&gathered.sums);
-        let stream = &*stream;
+        let (stream, filters) = (&*stream, &self.filters);
         let worlds = self.worlds.all.iter_mut();
-        self.pool
-            .run(worlds.map(|world| move || world.replay(&part, stream)));
-        if let Some(filter) = &mut self.filter {
-            filter.clear(gathered.all().len());
-        }
+        self.pool.run(worlds.map(|world| {
+            let group = world.filter_group();
+            let part = BatchPart {
+                filtered: filters.filtered(group),
+                groups: part.groups.filter(|_| group.is_none()),
+                ..part
+            };
+            move || world.replay(&part, stream)
+        }));
+        self.filters.clear(gathered.all().len());
         if let Some(groups) = &mut self.groups {
             groups.clear();
         }

@@ -16,6 +16,8 @@ use broadleaf_units::PageNumber;
 
 /// The filter of a world.
 pub(super) struct WorldFilter {
+    /// The number of the shared filter.
+    group: usize,
     stage: FilterStage,
     /// The world's own filter, for visits after the world left the shared filter.
     own: Sieve,
@@ -41,17 +43,27 @@ enum FilterStage {
 }
 
 impl World<'_> {
-    /// Uses the shared filter from now on.
+    /// The number of the shared filter that the world uses; `None` if the world uses none.
+    pub(crate) fn filter_group(&self) -> Option<usize> {
+        self.filter.as_ref().map(|filter| filter.group)
+    }
+
+    /// Uses the shared filter of that number from now on.
     ///
     /// # Errors
     /// The reason why the filter would change a figure of this world.
-    pub(crate) fn filter_with(&mut self, shared: &SharedFilter) -> Result<(), Unfiltered> {
+    pub(crate) fn filter_with(
+        &mut self,
+        group: usize,
+        shared: &SharedFilter,
+    ) -> Result<(), Unfiltered> {
         filter::covers(WorldNeeds {
             records: self.recorder.is_some(),
             numbers: self.system.reads_moments(),
             charges: self.charged.is_some(),
         })?;
         self.filter = Some(Box::new(WorldFilter {
+            group,
             stage: FilterStage::Between,
             own: shared.fresh(),
             kept: Sifted::default(),

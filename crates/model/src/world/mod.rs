@@ -19,9 +19,10 @@ mod twins;
 mod waiting;
 
 use super::charged::Charged;
-use super::filter::{BatchPart, VisitSlice};
+use super::filter::BatchPart;
 use super::mmu::Mmu;
 use super::steps::VisitStep;
+use super::visit_slice::VisitSlice;
 use crate::listener::StepsWanted;
 use crate::mapped::PageLookup;
 use crate::offline::Recorder;
