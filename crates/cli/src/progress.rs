@@ -1,4 +1,4 @@
-//! Progress of long work: a bar on a terminal, nothing on a pipe.
+//! Progress of long work: a bar on a terminal, a line a minute elsewhere.
 
 use std::fmt::Write;
 use std::io::{IsTerminal, stderr};
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use broadleaf_report::announcement;
 use broadleaf_report::number::short;
+use broadleaf_report::{MESSAGE_START, announcement, still};
 use broadleaf_study::watch::Watch;
 pub(crate) use broadleaf_study::watch::{Task, Work};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -18,14 +18,21 @@ const LONG: Duration = Duration::from_millis(500);
 /// The time after which the rest of a task is estimated.
 const MEASURED: Duration = Duration::from_secs(5);
 
+/// The seconds between two lines on a task, without a terminal.
+const BETWEEN_LINES: u64 = 60;
+
 /// A bar on standard error, with the bytes read or written and the accesses done.
 #[derive(Debug)]
 pub(crate) struct TaskBar {
     bar: ProgressBar,
     work: Work,
     accesses: Arc<AtomicU64>,
-    /// True if the bar is drawn, and the duration of the task was not estimated yet.
+    /// True if the bar is drawn.
+    drawn: bool,
+    /// True until the duration of the task was estimated. Always false if the task is hidden.
     estimates: AtomicBool,
+    /// The seconds after which the next line says how far the task is, without a terminal.
+    next_line: AtomicU64,
 }
 
 impl TaskBar {
@@ -76,15 +83,60 @@ impl TaskBar {
             });
         bar.set_style(style);
         bar.set_message(doing.to_owned());
-        let shown = shown && stderr().is_terminal();
-        if shown {
+        let drawn = shown && stderr().is_terminal();
+        if drawn {
             show_later(&bar);
         }
+        let never = u64::MAX;
+        let next_line = if shown && !drawn {
+            BETWEEN_LINES
+        } else {
+            never
+        };
         Self {
             bar,
             work,
             accesses,
+            drawn,
             estimates: AtomicBool::new(shown),
+            next_line: AtomicU64::new(next_line),
+        }
+    }
+
+    /// The share of the work that is done, if its length is known and some of it is done.
+    fn share(&self) -> Option<f64> {
+        let (done, length) = (self.bar.position(), self.bar.length()?);
+        (done > 0 && length > 0).then(|| (done as f64 / length as f64).min(1.0))
+    }
+
+    /// The time that the task takes from now on, at the rate so far.
+    fn left(&self) -> Option<Duration> {
+        let share = self.share()?;
+        Some(self.bar.elapsed().mul_f64((1.0 - share) / share))
+    }
+
+    /// Says how long the task takes if it is long and that was not said before. Without a terminal,
+    /// says once in a while how far it is.
+    fn speak(&self) {
+        let elapsed = self.bar.elapsed();
+        if self.estimates.load(Ordering::Relaxed) && elapsed >= MEASURED {
+            self.estimates.store(false, Ordering::Relaxed);
+            let left = self.left().unwrap_or_default();
+            match announcement(&self.bar.message(), left) {
+                Some(line) if self.drawn => self.bar.println(format!("{MESSAGE_START}{line}")),
+                Some(line) => say!("{line}"),
+                None => {}
+            }
+        }
+        if elapsed.as_secs() >= self.next_line.load(Ordering::Relaxed) {
+            let next = elapsed.as_secs() + BETWEEN_LINES;
+            self.next_line.store(next, Ordering::Relaxed);
+            let done = match self.work {
+                Work::Runs(length) => format!("{} of {length} runs", self.bar.position()),
+                _ => format!("{} accesses", short(self.accesses.load(Ordering::Relaxed))),
+            };
+            let doing = self.bar.message();
+            say!("{}", still(&doing, self.share(), &done, self.left()));
         }
     }
 
@@ -114,12 +166,7 @@ impl Task for TaskBar {
             Work::Replay { .. } | Work::Bytes(_) | Work::Unknown => bytes,
             Work::Runs(_) => self.bar.position() + 1,
         });
-        if self.estimates.load(Ordering::Relaxed) && self.bar.elapsed() >= MEASURED {
-            self.estimates.store(false, Ordering::Relaxed);
-            if let Some(announced) = announcement(&self.bar.message(), self.bar.eta()) {
-                self.bar.println(announced);
-            }
-        }
+        self.speak();
     }
 }
 
@@ -158,10 +205,15 @@ mod tests {
 
     /// Tests have no terminal.
     #[test]
-    fn without_a_terminal_there_is_no_bar() {
+    fn without_a_terminal_there_are_lines_and_no_bar() {
         let bar = TaskBar::new("reading", Work::Bytes(1000));
         std::thread::sleep(LONG);
-        bar.set(900, 100);
-        assert!(bar.bar.is_hidden() && !bar.estimates.load(Ordering::Relaxed));
+        bar.set(250, 100);
+        assert!(bar.bar.is_hidden() && !bar.drawn);
+        assert_eq!(bar.share(), Some(0.25));
+        assert!(bar.left() >= Some(3 * LONG), "{:?}", bar.left());
+        assert_eq!(bar.next_line.load(Ordering::Relaxed), BETWEEN_LINES);
+        let recording = TaskBar::of_recording("recording", false);
+        assert_eq!(recording.next_line.load(Ordering::Relaxed), u64::MAX);
     }
 }

@@ -72,7 +72,7 @@ pub use log_line::log_line;
 pub use matrix_svg::matrix_svg;
 pub use means::{WithReferences, comparisons, means_table};
 pub use means_svg::{MeansPanel, means_svg};
-pub use message::{MESSAGE_START, announcement, beside_name, fold_message};
+pub use message::{MESSAGE_START, announcement, beside_name, fold_message, still};
 pub use mix::{mix_columns, mix_table, write_mix_csv, write_mix_parquet};
 pub use next::{baseline_command, command_line, next};
 pub use over_time::over_time;

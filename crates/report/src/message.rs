@@ -47,7 +47,20 @@ const ANNOUNCED: Duration = Duration::from_secs(20);
 /// Returns the announcement of a task that has so much time left, if the task is long.
 pub fn announcement(doing: &str, left: Duration) -> Option<String> {
     let about = humantime::format_duration(Duration::from_secs(left.as_secs()));
-    (left >= ANNOUNCED).then(|| format!("{MESSAGE_START}{doing} takes about {about} more"))
+    (left >= ANNOUNCED).then(|| format!("{doing} takes about {about} more"))
+}
+
+/// Returns a line on a task that goes on: the share of its work that is done (if its work is
+/// known), what is done so far, and the time that it takes from now on, if that is known.
+pub fn still(doing: &str, share: Option<f64>, done: &str, left: Option<Duration>) -> String {
+    let mut parts = vec![format!("{doing}:")];
+    parts.extend(share.map(|share| format!("{:.0} %,", 100.0 * share)));
+    parts.push(done.to_owned());
+    if let Some(left) = left {
+        let about = humantime::format_duration(Duration::from_secs(left.as_secs()));
+        parts.push(format!("so far, about {about} more"));
+    }
+    parts.join(" ")
 }
 
 #[cfg(test)]
@@ -80,7 +93,16 @@ mod tests {
         let of = |millis| announcement("comparing", Duration::from_millis(millis));
         assert_eq!(of(19_999), None);
         let text = of(150_700).expect("it is long");
-        assert_eq!(text, "broadleaf: comparing takes about 2m 30s more");
+        assert_eq!(text, "comparing takes about 2m 30s more");
+        let left = Some(Duration::from_millis(61_900));
+        assert_eq!(
+            still("comparing", Some(0.426), "1.23M accesses", left),
+            "comparing: 43 %, 1.23M accesses so far, about 1m 1s more"
+        );
+        assert_eq!(
+            still("reading", None, "999 accesses", None),
+            "reading: 999 accesses"
+        );
     }
 
     /// The lines of such a table fit the terminal, so folding leaves its columns.
