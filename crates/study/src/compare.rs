@@ -273,6 +273,7 @@ pub(crate) fn compare_beside(
     let HashedOutcome {
         outcome,
         hash,
+        content,
         after,
     } = replayable.outcome()?;
     // What follows reads the trace by itself, and others must not wait for it.
@@ -342,6 +343,7 @@ pub(crate) fn compare_beside(
         let measured = head.as_ref().and_then(|head| head.measured.as_ref());
         let weighing = Weighing {
             trace: &summary,
+            kept: cache.zip(content.as_ref()),
             listening: Listening {
                 path,
                 reading,

@@ -14,6 +14,7 @@ mod pass;
 mod results;
 mod show;
 mod tidy;
+mod values;
 
 use std::ffi::OsStr;
 use std::io;
@@ -33,7 +34,8 @@ pub(crate) use folder::FoundEntry;
 pub use folder::{CacheEntry, TraceCache};
 pub(crate) use pass::CachedPass;
 pub use results::read_whole;
-pub(crate) use results::{ResultRequest, build};
+pub(crate) use results::{ResultRequest, TraceContent, build};
+pub(crate) use values::KeptValue;
 
 /// The maximum size of the cache without another wish.
 pub const DEFAULT_SIZE: u64 = 2 << 30;
@@ -102,7 +104,7 @@ pub(crate) fn keep(
         family: family(machines).to_string(),
         foreseen: foreseen::in_runs(&outcome.foreseen),
     };
-    warn(cache, trace, cache.keep(&facts, parts));
+    warn(cache, trace.name(), cache.keep(&facts, parts));
 }
 
 /// Adds the promotions that a replay found to the entry that the trace was read from, if the entry
@@ -116,11 +118,11 @@ pub(crate) fn keep_foreseen(cache: &TraceCache, trace: &Trace, outcome: &Outcome
         facts.foreseen.entry(policy).or_insert(runs);
     }
     if facts != *known {
-        warn(cache, trace, cache.keep_facts(&facts));
+        warn(cache, trace.name(), cache.keep_facts(&facts));
     }
 }
 
-fn warn(cache: &TraceCache, trace: &Trace, kept: io::Result<()>) {
+fn warn(cache: &TraceCache, trace: &str, kept: io::Result<()>) {
     if let Err(error) = kept
         && cache.warns_now()
     {
@@ -128,7 +130,7 @@ fn warn(cache: &TraceCache, trace: &Trace, kept: io::Result<()>) {
             "{}: cannot keep what was learned of {}: {error}; name another folder with \
              XDG_CACHE_HOME, or turn the cache off with --no-cache or {SIZE_VARIABLE}=0",
             shown(cache.folder()),
-            trace.name()
+            trace
         );
     }
 }

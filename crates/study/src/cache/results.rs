@@ -38,12 +38,20 @@ struct Stored {
     notes: Vec<String>,
 }
 
-/// Results that were found, with the hash of the trace.
+/// Results that were found, with the content of the trace.
 pub(crate) struct FoundResults {
     /// The summary of the trace, its results and its notes.
     pub(crate) outcome: Outcome,
-    /// The hash of the trace's bytes.
+    pub(crate) content: TraceContent,
+}
+
+/// The bytes of a whole trace.
+#[derive(Clone, Debug)]
+pub(crate) struct TraceContent {
+    /// Their hash.
     pub(crate) hash: String,
+    /// Their number.
+    pub(crate) bytes: u64,
 }
 
 /// The code of this build, as a hash.
@@ -68,11 +76,16 @@ impl<'a> ResultRequest<'a> {
             "fetches {fetches}, visits end by {ends:?}, at most {max_accesses:?} \
              accesses\n{identity}"
         );
-        let request = format!("blake3:{}", blake3::hash(text.as_bytes()).to_hex());
         let policies = plan.policies().iter().map(|policy| policy.name());
         let machines = plan.machines().iter().map(|machine| machine.name.clone());
         let of = format!("{} on {}", few(policies), few(machines));
-        Some(Self { cache, request, of })
+        Some(Self::described(cache, &text, of))
+    }
+
+    /// A request that `text` describes in full. `of` describes it for people.
+    pub(super) fn described(cache: &'a TraceCache, text: &str, of: String) -> Self {
+        let request = format!("blake3:{}", blake3::hash(text.as_bytes()).to_hex());
+        Self { cache, request, of }
     }
 
     /// The results of the request for an open trace, if there are any. A damaged entry is removed.
@@ -92,33 +105,45 @@ impl<'a> ResultRequest<'a> {
             Some(facts) => facts.hash.clone(),
             None => hash_of(trace.file()?)?,
         };
+        let content = TraceContent { hash, bytes };
+        let Stored {
+            trace,
+            results,
+            notes,
+            ..
+        } = self.body(&content, trace.name(), read)?;
+        let outcome = Outcome {
+            trace,
+            results,
+            notes,
+            ..Outcome::default()
+        };
+        Some(FoundResults { outcome, content })
+    }
+
+    /// The body of the entry for a trace of this content, as `read` reads it. A damaged entry is
+    /// removed.
+    pub(super) fn body<T>(
+        &self,
+        content: &TraceContent,
+        trace: &str,
+        read: impl Fn(&[u8]) -> io::Result<T>,
+    ) -> Option<T> {
         let serves = |facts: &ResultFacts| {
-            facts.hash == hash
-                && facts.bytes == bytes
+            facts.hash == content.hash
+                && facts.bytes == content.bytes
                 && facts.build == build()
                 && facts.request == self.request
         };
-        let path = self.cache.folder().join(self.name(bytes, &hash));
+        let path = self.cache.folder().join(self.name(content));
         let file = File::open(&path).ok()?;
-        match open(&file, serves) {
-            Ok(stored) => {
-                let Stored {
-                    trace,
-                    results,
-                    notes,
-                    ..
-                } = stored?;
+        match open(&file, serves).and_then(|body| body.map(|body| read(&body)).transpose()) {
+            Ok(found) => {
                 use_now(&file);
-                let outcome = Outcome {
-                    trace,
-                    results,
-                    notes,
-                    ..Outcome::default()
-                };
-                Some(FoundResults { outcome, hash })
+                found
             }
             Err(error) => {
-                remove_damaged(&path, &error, trace.name());
+                remove_damaged(&path, &error, trace);
                 None
             }
         }
@@ -132,15 +157,7 @@ impl<'a> ResultRequest<'a> {
         let Some((hash, bytes)) = content else {
             return;
         };
-        let facts = ResultFacts {
-            path: absolute_path(path),
-            hash,
-            bytes,
-            accesses: outcome.trace.accesses,
-            build: build().to_owned(),
-            request: self.request.clone(),
-            of: self.of.clone(),
-        };
+        let content = TraceContent { hash, bytes };
         let caches = outcome.results.iter().map(|result| result.caches.clone());
         let stored = Stored {
             trace: outcome.trace.clone(),
@@ -148,26 +165,53 @@ impl<'a> ResultRequest<'a> {
             results: outcome.results.clone(),
             notes: outcome.notes.clone(),
         };
-        warn(self.cache, trace, self.write(&facts, &stored));
+        let body = || {
+            let body = serde_json::to_vec(&stored)?;
+            // JSON has no infinity: reading the entry has to give the same results.
+            Ok((read(&body)? == stored).then_some(body))
+        };
+        let kept = body().and_then(|body| match body {
+            Some(body) => self.write(path, &content, outcome.trace.accesses, &body),
+            None => Ok(()),
+        });
+        warn(self.cache, trace.name(), kept);
     }
 
-    /// Writes an entry, unless reading it would not give the same results: JSON has no infinity.
-    fn write(&self, facts: &ResultFacts, stored: &Stored) -> io::Result<()> {
-        let body = serde_json::to_vec(stored)?;
-        let read = read(&body)?;
-        if read != *stored || body.len() as u64 > self.cache.limit() {
+    /// Writes an entry with this body for a trace of that content, unless the cache has no room.
+    pub(super) fn write(
+        &self,
+        path: &Path,
+        content: &TraceContent,
+        accesses: u64,
+        body: &[u8],
+    ) -> io::Result<()> {
+        if body.len() as u64 > self.cache.limit() {
             return Ok(());
         }
-        let name = self.name(facts.bytes, &facts.hash);
+        let facts = ResultFacts {
+            path: absolute_path(path),
+            hash: content.hash.clone(),
+            bytes: content.bytes,
+            accesses,
+            build: build().to_owned(),
+            request: self.request.clone(),
+            of: self.of.clone(),
+        };
+        let kind = Facts::Results(facts.clone());
+        self.cache.add(&self.name(content), &kind, |file| {
+            entry::write_results(file, &facts, body)
+        })
+    }
+
+    /// The cache.
+    pub(super) const fn cache(&self) -> &TraceCache {
         self.cache
-            .add(&name, &Facts::Results(facts.clone()), |file| {
-                entry::write_results(file, facts, &body)
-            })
     }
 
     /// The name of the entry: the size of the trace, its hash, and the hash of the request.
-    fn name(&self, bytes: u64, hash: &str) -> String {
-        format!("{}{}", name_prefix(bytes, hash), self.ending())
+    fn name(&self, content: &TraceContent) -> String {
+        let prefix = name_prefix(content.bytes, &content.hash);
+        format!("{prefix}{}", self.ending())
     }
 
     fn ending(&self) -> String {
@@ -204,7 +248,9 @@ pub fn read_whole(file: &File) -> io::Result<Facts> {
     let tail = entry::tail(file)?;
     let body = entry::body(file, &tail)?;
     match &tail.facts {
-        Facts::Results(_) => drop(read(&body)?),
+        Facts::Results(_) => {
+            serde_json::from_slice::<serde::de::IgnoredAny>(&body)?;
+        }
         Facts::Reduced(_) => {
             let mut reader = ReducedReader::new(body.as_slice()).map_err(io::Error::other)?;
             let mut pieces = ReducedPartReader::new();
@@ -217,17 +263,14 @@ pub fn read_whole(file: &File) -> io::Result<Facts> {
     Ok(tail.facts)
 }
 
-/// Opens, checks and reads results whose facts `serves` accepts.
-fn open(file: &File, serves: impl Fn(&ResultFacts) -> bool) -> io::Result<Option<Stored>> {
+/// Opens and checks an entry whose facts `serves` accepts, and returns its body.
+fn open(file: &File, serves: impl Fn(&ResultFacts) -> bool) -> io::Result<Option<Vec<u8>>> {
     let tail = entry::tail(file)?;
     match &tail {
         EntryTail {
             facts: Facts::Results(facts),
             ..
-        } if serves(facts) => {
-            let body = entry::body(file, &tail)?;
-            read(&body).map(Some)
-        }
+        } if serves(facts) => entry::body(file, &tail).map(Some),
         _ => Ok(None),
     }
 }

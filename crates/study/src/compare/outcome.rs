@@ -6,7 +6,7 @@ use broadleaf_metrics::RanBefore;
 use broadleaf_model::{Outcome, Plan};
 
 use super::{refuse_empty, replay};
-use crate::cache::{ResultRequest, TraceCache, keep, keep_foreseen};
+use crate::cache::{ResultRequest, TraceCache, TraceContent, keep, keep_foreseen};
 use crate::failure::Failure;
 use crate::source::{Trace, TraceReading};
 use crate::watch::Watch;
@@ -16,6 +16,8 @@ pub(super) struct HashedOutcome {
     pub(super) outcome: Outcome,
     /// The hash of the trace's bytes; empty if it is not known.
     pub(super) hash: String,
+    /// The bytes of the trace; `None` if it was not read whole.
+    pub(super) content: Option<TraceContent>,
     /// The traces that ran before in the same memory.
     pub(super) after: Vec<RanBefore>,
 }
@@ -59,7 +61,8 @@ impl Replayable<'_> {
         if let Some(found) = known.and_then(|results| results.find(trace)) {
             return Ok(HashedOutcome {
                 outcome: found.outcome,
-                hash: found.hash,
+                hash: found.content.hash.clone(),
+                content: Some(found.content),
                 after: Vec::new(),
             });
         }
@@ -86,6 +89,9 @@ impl Replayable<'_> {
         Ok(HashedOutcome {
             outcome,
             hash: trace.hash().unwrap_or_default(),
+            content: trace
+                .content()
+                .map(|(hash, bytes)| TraceContent { hash, bytes }),
             after,
         })
     }

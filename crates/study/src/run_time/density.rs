@@ -19,8 +19,10 @@ use broadleaf_units::{PageSize, SpaceId};
 use super::base::BASE_AT_FAULTS;
 use super::cost::{WalkCost, cycles_of_hits};
 use super::measured::ALL_HUGE;
+use crate::cache::{KeptValue, TraceCache, TraceContent};
 use crate::failure::Failure;
 use crate::listening::Listening;
+use crate::source::TraceReading;
 use crate::watch::SubjectWatch;
 
 /// The replays that weigh walks.
@@ -29,6 +31,8 @@ pub(crate) struct Weighing<'a> {
     pub(crate) listening: Listening<'a>,
     /// The counts of the trace.
     pub(crate) trace: &'a TraceSummary,
+    /// The cache, and the bytes of the trace by which the cache knows it.
+    pub(crate) kept: Option<(&'a TraceCache, &'a TraceContent)>,
 }
 
 /// The cycles that policies lose to walks and second-level hits, by policy and machine. The costs
@@ -36,7 +40,33 @@ pub(crate) struct Weighing<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct WeighedCycles(BTreeMap<(String, String), BTreeMap<&'static str, f64>>);
 
+/// The cycles of a policy on a machine: policy, machine, and by the kind of base pages the bits of
+/// the cycles, which JSON would round.
+type CyclesRow = (String, String, Vec<(String, u64)>);
+
 impl WeighedCycles {
+    /// The cycles as the cache keeps them.
+    fn rows(&self) -> Vec<CyclesRow> {
+        let row = |((policy, machine), cycles): (&(String, String), &BTreeMap<_, f64>)| {
+            let cycles = cycles.iter();
+            let cycles =
+                cycles.map(|(base, cycles): (&&str, _)| ((*base).to_owned(), cycles.to_bits()));
+            (policy.clone(), machine.clone(), cycles.collect())
+        };
+        self.0.iter().map(row).collect()
+    }
+
+    /// The cycles that the cache kept.
+    fn of_rows(rows: Vec<CyclesRow>) -> Self {
+        let rows = rows.into_iter().map(|(policy, machine, cycles)| {
+            let of = |base: &str| cycles.iter().find(|(known, _)| known == base);
+            let cycles = [BASELINE, BASE_AT_FAULTS].into_iter();
+            let cycles = cycles.filter_map(|base| Some((base, f64::from_bits(of(base)?.1))));
+            ((policy, machine), cycles.collect())
+        });
+        Self(rows.collect())
+    }
+
     /// Returns the cycles of a policy on a machine with the costs of walks of `base`, if they were
     /// weighed.
     pub(super) fn of(&self, policy: &str, machine: &str, base: &str) -> Option<f64> {
@@ -64,6 +94,52 @@ impl Weighing<'_> {
         &self,
         policies: impl IntoIterator<Item = &'p str>,
     ) -> Result<WeighedCycles, Failure> {
+        let policies: Vec<&str> = policies.into_iter().collect();
+        let kept = self.kept_value(&policies);
+        if let Some(found) = kept.as_ref().and_then(KeptValue::find) {
+            return Ok(WeighedCycles::of_rows(found));
+        }
+        let weighed = self.weigh_anew(policies)?;
+        if let Some(kept) = kept {
+            kept.keep(&weighed.rows());
+        }
+        Ok(weighed)
+    }
+
+    /// The cycles as the cache knows them. `None` if there is no cache, or a policy was given as a
+    /// value, which its name does not describe.
+    fn kept_value(&self, policies: &[&str]) -> Option<KeptValue<'_>> {
+        let (cache, content) = self.kept?;
+        let Listening {
+            path,
+            reading,
+            machines,
+            given,
+            steps,
+            threads: _,
+            watch: _,
+        } = self.listening;
+        if !given.is_empty() {
+            return None;
+        }
+        let TraceReading {
+            passes: _,
+            keep_going: _,
+            fetches,
+            ends,
+            max_accesses,
+        } = reading;
+        let request = format!(
+            "costs of walks, fetches {fetches}, visits end by {ends:?}, at most {max_accesses:?} \
+             accesses, {steps:?}\n{policies:?}\n{machines:?}"
+        );
+        let of = "costs of walks".to_owned();
+        let accesses = self.trace.accesses;
+        Some(KeptValue::new(cache, path, content, accesses, &request, of))
+    }
+
+    /// [`Self::weigh`], without what was kept.
+    fn weigh_anew(&self, policies: Vec<&str>) -> Result<WeighedCycles, Failure> {
         let mut weighed = WeighedCycles::default();
         let heard = Heard::default();
         let costs = self.costs();
@@ -273,6 +349,19 @@ mod tests {
             sparse_saved > 0.9 && dense_saved < 0.1,
             "{sparse_saved} {dense_saved}"
         );
+    }
+
+    #[test]
+    fn kept_cycles_are_those_that_were_weighed() {
+        let key = |policy: &str| (policy.to_owned(), "skylake".to_owned());
+        let all = [(BASELINE, 0.1 + 0.2), (BASE_AT_FAULTS, f64::MIN_POSITIVE)];
+        let weighed = WeighedCycles(BTreeMap::from([
+            (key("pop-64"), BTreeMap::from(all)),
+            (key("greedy"), BTreeMap::from([all[0]])),
+        ]));
+        let json = serde_json::to_vec(&weighed.rows()).expect("JSON");
+        let rows = serde_json::from_slice(&json).expect("rows");
+        assert_eq!(WeighedCycles::of_rows(rows).0, weighed.0);
     }
 
     /// The walks that a policy leaves are further apart, and cost what they cost before.

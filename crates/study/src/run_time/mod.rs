@@ -36,7 +36,9 @@ pub(crate) fn add_run_times(
     measured: Option<&MeasuredEnds>,
     weighing: &Weighing<'_>,
 ) -> Result<(), Failure> {
-    let Weighing { listening, trace } = weighing;
+    let Weighing {
+        listening, trace, ..
+    } = weighing;
     let machines = listening.machines;
     let machine_of = |result: &CellResult| {
         let mut described = machines.iter();
