@@ -145,7 +145,7 @@ impl Comparison {
             ..
         } = &self.0;
         let picture = match comparison.results.iter().any(|one| one.curve.is_some()) {
-            true => curves_svg(&comparison.results),
+            true => curves_svg(comparison),
             false => matrix_svg(comparison, references),
         };
         picture.map_err(|error| invalid(py, error))

@@ -6,17 +6,22 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::advice::BASELINE;
-use crate::curve::{DrawError, failed};
+use crate::curve::{DrawError, failed, origin};
 use crate::number::{ratio, short};
 use crate::recommendation::{machines, of_machine};
 
 /// The size of a cell in pixels.
 const CELL: (i32, i32) = (116, 36);
 /// The width of the policies' names, and the height of the caption and the machines' names.
-const HEADS: (i32, i32) = (190, 84);
+const HEADS: (i32, i32) = (190, 124);
+/// The least width of the picture in pixels: the lines of the caption fit.
+const LEAST_WIDTH: u32 = 560;
 /// The free space around the matrix in pixels.
 const MARGIN: i32 = 14;
 const FONT: &str = "sans-serif";
+/// The meaning of a cell.
+const KEY: &str =
+    "A cell: the walks, and x times those of 4k on the machine. Darker cells have more of them.";
 
 /// Returns a matrix as SVG. Each cell has the page walks of a policy on a machine, as a number and
 /// divided by those of 4 KiB pages. Darker cells have more of them. `references` has the results of
@@ -41,7 +46,8 @@ pub fn matrix_svg(comparison: &Comparison, references: &[CellResult]) -> Result<
     );
     let mut text = String::new();
     {
-        let size = (size.0.unsigned_abs(), size.1.unsigned_abs());
+        let width = size.0.unsigned_abs().max(LEAST_WIDTH);
+        let size = (width, size.1.unsigned_abs());
         let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
         root.fill(&WHITE).map_err(failed)?;
         let write = |text: &str, at: (i32, i32), size: u32, place: HPos| {
@@ -50,11 +56,14 @@ pub fn matrix_svg(comparison: &Comparison, references: &[CellResult]) -> Result<
             root.draw(&Text::new(text.to_owned(), at, style))
                 .map_err(failed)
         };
-        let caption = format!(
-            "Page walks of {}, and their part of 4k's",
-            comparison.trace.path
-        );
-        write(&caption, (MARGIN, MARGIN + 12), 16, HPos::Left)?;
+        let lines = [
+            (format!("Page walks of {}", comparison.trace.path), 16),
+            (KEY.to_owned(), 12),
+            (origin(comparison), 12),
+        ];
+        for ((line, size), top) in lines.iter().zip([12, 36, 54]) {
+            write(line, (MARGIN, MARGIN + top), *size, HPos::Left)?;
+        }
         for (row, policy) in policies.iter().enumerate() {
             let middle = HEADS.1 + CELL.1 * row as i32 + CELL.1 / 2;
             write(policy, (MARGIN, middle), 13, HPos::Left)?;
@@ -135,7 +144,9 @@ mod tests {
             "{svg}"
         );
         let texts = [
-            "a&amp;b.bl",
+            "Page walks of a&amp;b.bl",
+            "x times those of 4k",
+            "broadleaf ",
             "zen&lt;4&gt;",
             "greedy",
             "500",

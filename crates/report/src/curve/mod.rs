@@ -16,7 +16,7 @@ use crate::{Style, View};
 pub(crate) use canvas::Canvas;
 use lines::Lines;
 pub use long::{write_curves_csv, write_curves_parquet};
-pub(crate) use svg::{Area, Failed, failed, legend};
+pub(crate) use svg::{Area, Failed, failed, legend, origin};
 pub use svg::{DrawError, curves_svg};
 
 /// The characters of plots.

@@ -78,9 +78,10 @@ impl Rendering {
                 }
             }
             ComparisonFormat::Svg => {
-                let results = owned().flat_map(|comparison| comparison.results);
-                let picture = curves_svg(&results.collect::<Vec<_>>()).map_err(Failure::wrong)?;
-                bytes = picture.into_bytes();
+                for (comparison, _) in &all {
+                    let picture = curves_svg(comparison).map_err(Failure::wrong)?;
+                    bytes.extend(picture.into_bytes());
+                }
             }
             ComparisonFormat::Csv => {
                 let comparisons: Vec<Comparison> = owned().collect();
