@@ -50,8 +50,8 @@ fn seconds(value: f64) -> String {
 /// The least share of the memory in huge pages at the end with huge pages. Below, a note warns.
 const REACHED: f64 = 0.5;
 
-/// Renders a table of medians, one row for each way to run the program, the changes of user and
-/// system time against base pages, and the commands to type now.
+/// Renders a table of medians, one row for each way to run the program, the changes of user, system
+/// and processor time against base pages, and the commands to type now.
 pub fn baseline_table(report: &BaselineReport, view: View) -> String {
     let ways = ways(report);
     let is_known = |figure: &&RunFigure| {
@@ -107,7 +107,8 @@ fn ways(report: &BaselineReport) -> [(&str, &Vec<RunFigures>); 4] {
 /// The change of a time against base pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaselineChange {
-    /// The kind of time: `user` or `system`.
+    /// The kind of time: `user`, `system`, or `processor`, which is all time of processors, with
+    /// that of the governor.
     pub kind: &'static str,
     /// The way to run the program.
     pub way: String,
@@ -115,11 +116,12 @@ pub struct BaselineChange {
     pub sentence: String,
 }
 
-/// The changes of user and system time against base pages.
+/// The changes of user, system and processor time against base pages.
 pub fn baseline_changes(report: &BaselineReport) -> Vec<BaselineChange> {
     let times = [
         ("user", user as fn(&RunFigures) -> f64),
         ("system", |run| run.system_seconds),
+        ("processor", processor),
     ];
     let mut changes = Vec::new();
     for (kind, of) in times {
@@ -138,6 +140,11 @@ pub fn baseline_changes(report: &BaselineReport) -> Vec<BaselineChange> {
 
 const fn user(run: &RunFigures) -> f64 {
     run.user_seconds
+}
+
+/// All time of processors in a run: user and system time, and the time of the governor.
+fn processor(run: &RunFigures) -> f64 {
+    run.user_seconds + run.system_seconds + run.governor_cpu_seconds.unwrap_or(0.0)
 }
 
 /// Describes the change from the runs `base` to the runs `other` of the same rounds. Returns `None`
@@ -193,8 +200,8 @@ fn notes(report: &BaselineReport) -> Vec<String> {
     let whole = of_governor(|run| run.governor_cpu_seconds);
     if let (Some(whole), Some(acting)) = (whole, of_governor(|run| run.acting_cpu_seconds)) {
         notes.push(format!(
-            "The governor of {} took {whole:.3} s of a processor, which is in no time above. The \
-             kernel made and broke superpages in {acting:.3} s of it.",
+            "The governor of {} took {whole:.3} s of a processor, which is in the processor time \
+             alone. The kernel made and broke superpages in {acting:.3} s of it.",
             report.policy
         ));
     }
@@ -247,13 +254,19 @@ mod tests {
             };
             user.map(run).to_vec()
         };
+        // The governor takes more time than the program saves.
+        let mut governed = runs([1.8, 3.6], Some(90 << 20));
+        for run in &mut governed {
+            run.governor_cpu_seconds = Some(0.48);
+            run.acting_cpu_seconds = Some(0.3);
+        }
         let report = BaselineReport {
             schema: String::new(),
             command: vec![],
             policy: "pop-256".to_owned(),
             base_pages: runs([2.0, 4.0], None),
             without: runs([2.0, 4.0], None),
-            with: runs([1.8, 3.6], Some(90 << 20)),
+            with: governed,
             huge_pages: runs([1.5, 3.0], Some(10 << 20)),
             provenance: Provenance::default(),
         };
@@ -264,11 +277,16 @@ mod tests {
             "  user time, as the system is set: no difference that this machine can show (between",
             "  user time, pop-256: 10.0% less (10.0% to 10.0%)",
             "  user time, all huge pages: 25.0% less (25.0% to 25.0%)",
+            "  processor time, pop-256: ",
+            "which is in the processor time alone",
             "Huge pages reached only 10.0% of the program's memory",
             "counts no TLB misses here",
         ] {
             assert!(text.contains(line), "{line}: {text}");
         }
         assert!(!text.contains("cycles"), "{text}");
+        let mut lines = text.lines();
+        let whole = lines.find(|line| line.contains("processor time, pop-256"));
+        assert!(whole.expect("a line").contains("% more ("), "{text}");
     }
 }
