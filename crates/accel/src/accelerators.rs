@@ -8,6 +8,7 @@ use crate::covers::{WhyNot, covers, no_listeners};
 use broadleaf_filter::Recency;
 use broadleaf_model::Plan;
 use broadleaf_policy::Foresight;
+use broadleaf_tlb::Design;
 
 /// An accelerator.
 pub struct Accelerator {
@@ -109,9 +110,10 @@ pub static ACCELERATORS: &[Accelerator] = &[
         relies_on: "the filter, and first levels that hold each page size in sets of its own",
         covers: |plan| {
             filters(plan)?;
-            let designs = plan.machines().iter().map(|machine| &machine.design);
-            let mut groups = Recency::groups(designs).into_iter();
-            match groups.any(|group| Recency::new(group).keeps_places()) {
+            match filter_groups(plan)
+                .into_iter()
+                .any(|group| Recency::new(group).keeps_places())
+            {
                 true => Ok(()),
                 false => Err(WhyNot::NotAsked(
                     "a first-level set is direct-mapped, holds several page sizes, or is the only one",
@@ -151,9 +153,7 @@ fn filters(plan: &Plan) -> Result<(), WhyNot> {
         let machine = machine.name.clone();
         return Err(WhyNot::Caches { machine });
     }
-    let groups = Recency::groups(machines.clone().map(|machine| &machine.design));
-    let is_apart = |group: &Vec<_>| group.len() < plan.machines().len();
-    if groups.is_empty() || plan.has_one_memory() && groups.iter().all(is_apart) {
+    if filter_groups(plan).is_empty() {
         let unknown = machines.find(|machine| !machine.design.is_sets_by_last_use());
         let machine = unknown.map_or_else(String::new, |machine| machine.name.clone());
         return Err(WhyNot::Hits { machine });
@@ -176,6 +176,17 @@ fn filters(plan: &Plan) -> Result<(), WhyNot> {
             Err(WhyNot::NotAsked("pages of instructions need all fetches"))
         }
         _ => Ok(()),
+    }
+}
+
+/// The designs that have a filter each. Machines of one memory, and those of the quick path, have
+/// one filter together.
+fn filter_groups(plan: &Plan) -> Vec<Vec<&Design>> {
+    let designs = || plan.machines().iter().map(|machine| &machine.design);
+    match plan.has_one_memory() || covers(plan).is_ok() {
+        true if Recency::covers(designs()) => vec![designs().collect()],
+        true => Vec::new(),
+        false => Recency::groups(designs()),
     }
 }
 

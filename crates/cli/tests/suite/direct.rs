@@ -57,6 +57,29 @@ fn every_export_is_compared_as_its_trace_is() {
     }
 }
 
+/// Machines with TLBs of instructions or with caches have the fetches and the lines of a foreign
+/// trace, as if it had been imported with them.
+#[test]
+fn machines_that_follow_instructions_have_them() {
+    let folder = folder("direct-fetches");
+    let text = file(&folder, "x.lackey", lackey(3000).as_bytes());
+    let whole = ["--grain", "line", "--instructions"];
+    let trace = folder.join("x.bl").display().to_string();
+    let import = ["import", "lackey", &text, "-o", &trace];
+    succeeded(&run(&[&import[..], &whole[..]].concat()));
+    let exported = folder.join("out.champsimtrace.xz").display().to_string();
+    succeeded(&run(&["export", "champsim", &trace, "-o", &exported]));
+    let imported = folder.join("again.bl").display().to_string();
+    let import = ["import", "champsim", &exported, "-o", &imported];
+    succeeded(&run(&[&import[..], &whole[..]].concat()));
+    for machines in ["skylake-instructions", "skylake,chen2014-1core"] {
+        let on = |trace| run(&[&compare(trace)[..], &["--machine", machines]].concat());
+        let output = on(&exported);
+        assert_eq!(results(&output), results(&on(&imported)), "{machines}");
+        assert!(stderr(&output).contains("--grain line --instructions"));
+    }
+}
+
 #[test]
 fn a_text_may_go_to_a_pipe() {
     let folder = folder("direct-pipe");

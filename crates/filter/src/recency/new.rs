@@ -7,6 +7,9 @@ use super::{DEPTH, Recency, RecencyPlaces, SETS};
 use broadleaf_tlb::{Compiled, Design, IndexFunction, Structure};
 use broadleaf_units::PageSize;
 
+/// The window of a group may keep this many times fewer pages than that of one of its TLBs.
+const MOST_WIDER: usize = 4;
+
 impl Recency {
     /// An empty table for TLBs of these designs.
     pub fn new<'a>(designs: impl IntoIterator<Item = &'a Design>) -> Self {
@@ -89,20 +92,36 @@ impl Recency {
         all.all(|design| design.is_sets_by_last_use()) || last_pages(&designs).is_some()
     }
 
-    /// Parts designs into groups: the filter knows all TLBs of a group together. Each design joins
-    /// the first group that it fits. A design that the filter does not know is in no group. Equal
-    /// designs are in one group.
+    /// Parts designs into groups: the filter knows all TLBs of a group together, about as well as
+    /// each alone. Each design joins the first group that it fits. A design that the filter does
+    /// not know is in no group. Equal designs are in one group.
     pub fn groups<'d>(designs: impl IntoIterator<Item = &'d Design>) -> Vec<Vec<&'d Design>> {
         let mut groups: Vec<Vec<&Design>> = Vec::new();
         for design in designs.into_iter().filter(|design| Self::covers([*design])) {
-            let fits =
-                |group: &&mut Vec<&Design>| Self::covers(group.iter().copied().chain([design]));
+            let alone = Self::new([design]);
+            let fits = |group: &&mut Vec<&Design>| {
+                let joined = || group.iter().copied().chain([design]);
+                let is_alike = |other: &Self| Self::new(joined()).leaves_out_like(other);
+                Self::covers(joined())
+                    && is_alike(&alone)
+                    && is_alike(&Self::new(group.iter().copied()))
+            };
             match groups.iter_mut().find(fits) {
                 Some(group) => group.push(design),
                 None => groups.push(vec![design]),
             }
         }
         groups
+    }
+
+    /// Returns true if the filter of these TLBs leaves out about as much as the other: it goes by
+    /// the same order, and keeps no less than a fourth of the pages.
+    fn leaves_out_like(&self, other: &Self) -> bool {
+        match (&self.window, &other.window) {
+            (Some(window), Some(other)) => MOST_WIDER * window.capacity() >= other.capacity(),
+            (None, None) => (self.has_strict, self.shallow) == (other.has_strict, other.shallow),
+            _ => false,
+        }
     }
 
     /// An empty table for TLBs of any design. Only a repeated lookup of the last page changes

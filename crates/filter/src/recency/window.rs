@@ -44,6 +44,11 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// The number of pages that stay.
+    pub(super) const fn capacity(&self) -> usize {
+        self.capacity
+    }
+
     /// An empty window of that many pages, at least one.
     pub(crate) fn new(capacity: usize, has_larger: bool) -> Self {
         Self {

@@ -6,7 +6,7 @@ use broadleaf_units::Described;
 use crate::catalogue::ForeignFormat;
 use crate::error::ImportError;
 use crate::import::{ImportEntry, ImportOptions, LeftOut, OpenedImport};
-use crate::lines::{Lines, hexadecimal, shown, word_end, words};
+use crate::lines::{Lines, hexadecimal, shown, words};
 use crate::references::{Reference, ReferenceImporter, ReferenceReader};
 use crate::source::ImportSource;
 
@@ -111,12 +111,6 @@ fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
     Ok(Box::new(ReferenceImporter::new(reader, options)))
 }
 
-/// Returns true if a line is empty or a comment.
-#[inline]
-fn is_no_sample(line: &[u8]) -> bool {
-    line.starts_with(b"#") || line.iter().all(u8::is_ascii_whitespace)
-}
-
 /// Returns true if a word is the name of an event, with the colon after it. A time has no letter.
 fn is_event(word: &[u8]) -> bool {
     word.ends_with(b":") && word.iter().any(u8::is_ascii_alphabetic)
@@ -163,7 +157,8 @@ fn leading_hexadecimal(mut text: &[u8]) -> Option<(u64, &[u8])> {
     while let [b' ' | b'\t', rest @ ..] = text {
         text = rest;
     }
-    let (word, rest) = text.split_at(word_end(text));
+    let end = text.iter().position(|byte| matches!(byte, b' ' | b'\t'));
+    let (word, rest) = text.split_at(end.unwrap_or(text.len()));
     Some((hexadecimal(word)?, rest))
 }
 
@@ -237,7 +232,7 @@ impl ReferenceReader for PerfReader {
         let found = loop {
             match self.lines.next()? {
                 None => return Ok(None),
-                Some(line) if is_no_sample(line) => {}
+                Some(line) if line.trim_ascii().is_empty() || line.starts_with(b"#") => {}
                 Some(line) => break reference(line, &mut self.known),
             }
         };

@@ -65,7 +65,8 @@ fn for_policy(
     if let Some(policy) = governed {
         let run = ["broadleaf", "run", "--policy", policy, "--"];
         commands.push(suggested(
-            "run the program under this policy, with Broadleaf's governor",
+            "run the program under this policy, with Broadleaf's governor, which takes some \
+             processor time too",
             program.after(&run),
         ));
         if program.is_measured {
@@ -87,7 +88,17 @@ fn for_policy(
             commands.push(suggested);
         }
     }
-    commands.extend(switches::of_program(program));
+    let switches = switches::of_program(program);
+    let check = switches.iter().find(|switch| !switch.command.is_empty());
+    let check = check.filter(|_| program.is_measured).map(|switch| {
+        suggested(
+            "check the run time of a switch, in turns with 4 KiB pages: the row *as the system is \
+             set*",
+            format!("broadleaf run --baseline {ROUNDS} -- {}", switch.command),
+        )
+    });
+    commands.extend(switches);
+    commands.extend(check);
     commands.push(match program.has_managed_heap() {
         true => where_it_pays(trace),
         false => in_the_source(trace),

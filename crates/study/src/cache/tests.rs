@@ -76,7 +76,7 @@ fn keep(cache: &TraceCache, trace: &Path) {
 
 /// The reduced form that the cache has, as bytes.
 fn found(cache: &TraceCache, trace: &Path, machines: &[Machine]) -> Option<Vec<u8>> {
-    let origin = Origin::open(trace, PassCount::One).expect("a trace");
+    let origin = Origin::open(trace, PassCount::One, false).expect("a trace");
     let mut bytes = Vec::new();
     let mut entry = cache.find(&origin, machines, None)?.origin;
     assert_eq!(entry.size(), Some(5000), "limits go by the trace's size");
@@ -125,7 +125,7 @@ fn promotions_that_others_foresee_are_found() {
             ..facts(&trace, &skylake())
         };
         cache.keep(&facts, &[part(1)]).expect("it can be written");
-        let origin = Origin::open(&trace, PassCount::One).expect("a trace");
+        let origin = Origin::open(&trace, PassCount::One, false).expect("a trace");
         let mut entry = cache.find(&origin, &skylake(), None).expect("an entry");
         entry.foreseen.remove(&policy)
     };
@@ -328,7 +328,7 @@ fn the_place_in_the_trace_stays() {
     let place = CacheFolder::new();
     let (cache, trace) = (place.cache(1 << 20), place.trace("a", 1));
     keep(&cache, &trace);
-    let origin = Origin::open(&trace, PassCount::One).expect("a trace");
+    let origin = Origin::open(&trace, PassCount::One, false).expect("a trace");
     let mut file = origin.file().expect("a file");
     file.seek(SeekFrom::Start(1234)).unwrap();
     assert!(cache.find(&origin, &skylake(), None).is_some());

@@ -2,8 +2,9 @@
 //! file, once for a process. Commands then read the recording.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs::File;
-use std::io::{BufWriter, Read};
+use std::io::{self, BufWriter, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -24,8 +25,11 @@ pub(crate) struct DirectTrace {
     input: PathBuf,
 }
 
-/// The recordings that were written so far, by format and input.
-static WRITTEN: Mutex<BTreeMap<(&str, PathBuf), File>> = Mutex::new(BTreeMap::new());
+/// The recordings that were written so far, by format, input, and whether they hold the fetches of
+/// instructions.
+static WRITTEN: Mutex<BTreeMap<Key, File>> = Mutex::new(BTreeMap::new());
+
+type Key = (&'static str, PathBuf, bool);
 
 /// The size in bytes from which on a trace is announced before it is read. Of a shorter one, a
 /// fault is one line.
@@ -67,45 +71,55 @@ impl DirectTrace {
         })
     }
 
-    fn key(&self) -> (&'static str, PathBuf) {
-        (self.format.described.name, self.input.clone())
+    fn key(&self, fetches: bool) -> Key {
+        (self.format.described.name, self.input.clone(), fetches)
     }
 
-    /// Returns true if the recording was written before.
-    pub(crate) fn is_written(&self) -> bool {
+    /// Opens a recording that was written before, if there is one.
+    pub(crate) fn written(&self) -> Option<File> {
         let written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
-        written.contains_key(&self.key())
+        let mut known = [false, true].into_iter();
+        opened(known.find_map(|fetches| written.get(&self.key(fetches)))?).ok()
     }
 
-    /// The trace as a recording, and its name in messages.
+    /// The trace as a recording, and its name in messages. With `fetches`, the recording holds the
+    /// fetches of instructions, and lines instead of pages.
     ///
     /// # Errors
     /// The trace cannot be read or is damaged, or there is no room for the recording.
-    pub(crate) fn recording(&self) -> Result<(String, File), Failure> {
+    pub(crate) fn recording(&self, fetches: bool) -> Result<(String, File), Failure> {
         let name = shown(&self.input);
         let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = match written.entry(self.key()) {
-            std::collections::btree_map::Entry::Occupied(found) => found.into_mut(),
-            std::collections::btree_map::Entry::Vacant(place) => place.insert(self.write(&name)?),
+        // A reader that wants no fetches passes over them.
+        let fetches = fetches || written.contains_key(&self.key(true));
+        let file = match written.entry(self.key(fetches)) {
+            Entry::Occupied(found) => found.into_mut(),
+            Entry::Vacant(place) => place.insert(self.write(&name, fetches)?),
         };
-        // Each reader needs a position of its own, so the file is opened again.
-        let again = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()));
-        let again = again.map_err(|error| Failure::reading(&name, &error))?;
+        let again = opened(file).map_err(|error| Failure::reading(&name, &error))?;
         Ok((name, again))
     }
 
-    fn write(&self, name: &str) -> Result<File, Failure> {
+    fn write(&self, name: &str, fetches: bool) -> Result<File, Failure> {
         let format = self.format.described.name;
         let input = argument(&self.input);
+        let with = if fetches {
+            " --grain line --instructions"
+        } else {
+            ""
+        };
         let announce = || {
             log::info!(
                 "{name}: a trace of {format}, read through a temporary recording. To keep the \
-                 recording: broadleaf import {format} {input}"
+                 recording: broadleaf import {format} {input}{with}"
             );
         };
         let options = ImportOptions {
-            grain: Grain::Page,
-            fetches: false,
+            grain: match fetches {
+                true => Grain::Line,
+                false => Grain::Page,
+            },
+            fetches,
             physical: false,
         };
         let source = ImportSource::open(&self.input, name).map_err(cannot_read)?;
@@ -147,4 +161,9 @@ impl DirectTrace {
         );
         Ok(file)
     }
+}
+
+/// Opens a file again: each reader needs a position of its own.
+fn opened(file: &File) -> io::Result<File> {
+    File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }

@@ -14,9 +14,9 @@ use crate::foreign::DirectTrace;
 /// of the trace itself reports why.
 pub(crate) fn header_of(path: &Path) -> Option<Header> {
     let file = match DirectTrace::named(path, is_trace) {
-        Some(foreign) if foreign.is_written() => foreign.recording().ok()?.1,
+        Some(foreign) => foreign.written()?,
         None if can_be_opened_again(path) => File::open(path).ok()?,
-        Some(_) | None => return None,
+        None => return None,
     };
     let reader = TraceReader::new(BufReader::new(file)).ok()?;
     Some(reader.header().clone())

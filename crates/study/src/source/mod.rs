@@ -134,7 +134,7 @@ impl Trace {
     /// # Errors
     /// Returns an error if the file does not exist, or is not a trace.
     pub fn open(path: &Path, reading: TraceReading, whole: Whole) -> Result<Self, Failure> {
-        let origin = Origin::open(path, reading.passes)?;
+        let origin = Origin::open(path, reading.passes, reading.fetches)?;
         if kind_of(path, &origin)? == TraceKind::Reduced {
             return Err(Failure::Wrong(format!(
                 "{}: is the reduced form of a trace, {}: give the trace itself",
@@ -157,7 +157,7 @@ impl Trace {
         machines: &[Machine],
         cache: Option<&TraceCache>,
     ) -> Result<Self, Failure> {
-        let origin = Origin::open(path, reading.passes)?;
+        let origin = Origin::open(path, reading.passes, reading.fetches)?;
         if kind_of(path, &origin)? == TraceKind::Reduced {
             reduced::must_do(&origin, machines)?;
             return Self::of(path, origin, reading, None);

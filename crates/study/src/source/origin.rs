@@ -66,16 +66,16 @@ pub type OriginBytes = Box<dyn Read + Send>;
 impl Origin {
     /// Opens a file, or standard input if `path` is `-`. For several passes, other sources than
     /// files are copied to an unnamed temporary file. A foreign trace is rewritten there as a
-    /// recording.
+    /// recording, with the fetches of instructions if `fetches` asks for them.
     ///
     /// # Errors
     /// Returns an error if there is nothing to read.
-    pub fn open(path: &Path, passes: PassCount) -> Result<Self, Failure> {
+    pub fn open(path: &Path, passes: PassCount, fetches: bool) -> Result<Self, Failure> {
         if path.as_os_str() == "-" {
             return Self::standard_input(passes);
         }
         if let Some(foreign) = DirectTrace::named(path, is_trace) {
-            let (name, recording) = foreign.recording()?;
+            let (name, recording) = foreign.recording(fetches)?;
             return Self::of_file(name, recording);
         }
         let name = shown(path);

@@ -59,7 +59,7 @@ pub fn beside(
         log::warn!("{wrong}; {name} itself is read, which takes longer");
         Ok(None)
     };
-    let reduced = match Origin::open(&beside, PassCount::Several) {
+    let reduced = match Origin::open(&beside, PassCount::Several, false) {
         Ok(reduced) => reduced,
         Err(failure) => return ignored(&failure),
     };

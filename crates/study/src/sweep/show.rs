@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use broadleaf_report::number::{grouped, size};
+use broadleaf_report::number::{counted, grouped, size};
 use broadleaf_report::{Align, Grid, Style, View, paragraph};
 
 use super::cells::{CellClass, TraceCells};
@@ -109,19 +109,23 @@ pub fn explain_experiment(path: &Path, view: View) -> Result<String, Failure> {
     let disk = files as u64 * FILE_BYTES + cells * ROW_BYTES;
     let more = match unknown {
         0 => String::new(),
-        count => format!(" and the time of {count} traces of unknown length"),
+        count => format!(
+            " and the time of {} of unknown length",
+            counted(count as u64, "trace")
+        ),
     };
     let estimate = format!(
-        "An estimate by round figures of one machine: {:.1} s on {threads} cores{more}, and {} of \
-         results. Programs with poor locality take longer.",
+        "An estimate by round figures of one machine: {:.1} s on {}{more}, and {} of results. \
+         Programs with poor locality take longer.",
         seconds / threads as f64,
+        counted(threads as u64, "core"),
         size(disk),
     );
     Ok(format!(
-        "{} (experiment): {} cells of {files} traces, each trace a task\n\n{}\n{}Next: broadleaf \
-         sweep {} -o DIR\n",
+        "{} (experiment): {} of {}, each trace a task\n\n{}\n{}Next: broadleaf sweep {} -o DIR\n",
         view.paint.apply(Style::Strong, &experiment.name),
-        grouped(cells),
+        counted(cells, "cell"),
+        counted(files as u64, "trace"),
         grid.render(view),
         paragraph(&estimate, Style::Plain, view),
         crate::output::argument(path),
