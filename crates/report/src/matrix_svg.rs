@@ -21,7 +21,7 @@ const MARGIN: i32 = 14;
 const FONT: &str = "sans-serif";
 /// The meaning of a cell.
 const KEY: &str =
-    "A cell: the walks, and x times those of 4k on the machine. Darker cells have more of them.";
+    "A cell: the walks, and x times those of 4k on the machine. Darker: more walks, by column.";
 
 /// Returns a matrix as SVG. Each cell has the page walks of a policy on a machine, as a number and
 /// divided by those of 4 KiB pages. Darker cells have more of them. `references` has the results of

@@ -63,6 +63,7 @@ fn draw<'a>(
         .x_label_area_size(44)
         .y_label_area_size(80)
         .build_cartesian_2d(-0.5..places.len() as f64 - 0.5, least..most + room)?;
+    let are_numbers = places.iter().all(|place| is_number(place));
     let place = |at: &f64| {
         let is_on_place = (at - at.round()).abs() < 1e-6;
         let name = is_on_place.then(|| places.get(at.round() as usize));
@@ -81,8 +82,10 @@ fn draw<'a>(
             let all = means.iter().enumerate();
             all.filter_map(|(at, mean)| Some((at as f64, (*mean)?)))
         };
+        // Names such as those of machines have no order, and no line joins them.
+        let line = points().filter(|_| are_numbers);
         chart
-            .draw_series(LineSeries::new(points(), colour.stroke_width(2)))?
+            .draw_series(LineSeries::new(line, colour.stroke_width(2)))?
             .label(name)
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
         chart.draw_series(points().map(|point| Circle::new(point, 3, colour.filled())))?;
@@ -99,6 +102,11 @@ fn number(mean: f64) -> String {
             .trim_end_matches('.')
             .to_owned(),
     }
+}
+
+/// Returns true if a place of the axis is a number, with its unit after it.
+fn is_number(place: &str) -> bool {
+    place.starts_with(|first: char| first.is_ascii_digit())
 }
 
 /// The colour of a line. Neighbours differ in hue and in lightness.
@@ -144,6 +152,13 @@ mod tests {
         assert!(!svg.contains("mean faults"), "a figure without a mean");
         // A point for each mean: two and three, in two panels.
         assert_eq!(svg.matches("<circle").count(), 10);
+        let lines = |places: &[String]| {
+            let svg = means_svg(&panels[..1], "x", places).expect("a picture");
+            svg.matches("stroke-width=\"2\"").count()
+        };
+        // The key has a line for each group as well.
+        let machines = ["skylake", "zen4", "native"].map(str::to_owned);
+        assert!(lines(&places) > lines(&machines), "names are not joined");
         let nothing = means_svg(&panels[2..], "memory_size", &places).expect_err("no picture");
         assert!(nothing.to_string().contains("no cell"), "{nothing}");
     }

@@ -54,7 +54,7 @@ pub(crate) fn run(options: &Compare, view: View) -> Result<(), Failure> {
     };
     let memory = options.memory.request()?;
     let cache = options.cache.cache()?;
-    let extra = reference_policies(&machines, options.format == CompareFormat::Table);
+    let extra = reference_policies(&machines, options.format != CompareFormat::Json);
     let maps = page.is_some() || !options.map.is_empty();
     let maps = maps.then_some(&options.map[..]);
     let mut answers = Vec::new();

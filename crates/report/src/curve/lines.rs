@@ -87,7 +87,7 @@ impl Lines {
 }
 
 /// Returns the letter of a line. The letters repeat after 52 lines.
-fn letter(number: usize) -> char {
+pub(super) fn letter(number: usize) -> char {
     const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     char::from(LETTERS[number % LETTERS.len()])
 }

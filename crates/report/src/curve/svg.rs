@@ -4,7 +4,7 @@ use broadleaf_metrics::{CellResult, Comparison, Provenance};
 use plotters::coord::ranged1d::Ranged;
 use plotters::prelude::*;
 
-use super::lines::{CurveLine, Lines};
+use super::lines::{CurveLine, Lines, letter};
 use super::sizes;
 use crate::number::short;
 use crate::recommendation::machines;
@@ -138,15 +138,17 @@ fn panel<'a>(
     for (number, (line, curve)) in lines.iter().zip(&curves).enumerate() {
         let colour = colour(line, results);
         let style = colour.stroke_width(2);
+        // A policy has one letter in all panels, as it has one colour.
+        let letter = letter(line.first);
         chart
             .draw_series(LineSeries::new(curve.iter().copied(), style))?
-            .label(format!("{} {}", line.letter, line.policies.join(", ")))
+            .label(format!("{letter} {}", line.policies.join(", ")))
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
         // Lines that lie on each other have their letters at different points.
         let lettered = curve.iter().skip(number % LETTERED).step_by(LETTERED);
         chart.draw_series(lettered.map(|point| {
             let font = ("sans-serif", 13).into_font().color(&colour);
-            Text::new(line.letter.to_string(), *point, font)
+            Text::new(letter.to_string(), *point, font)
         }))?;
     }
     legend(&mut chart)
@@ -231,7 +233,7 @@ mod tests {
             "entries",
             "misses per access",
             "a 4k, life-1e9",
-            "b greedy",
+            "c greedy",
             "perl.bl: 100k accesses, on skylake",
             "broadleaf 1.2.3",
             "trace blake3:0123456789abcdef",
