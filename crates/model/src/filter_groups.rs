@@ -1,8 +1,8 @@
 //! The filters of a replay: one for each group of machines that a filter knows together.
 //!
 //! One filter for all machines would leave out little, or nothing, if two of them kept pages in
-//! different orders. So machines of different groups observe worlds of their own, and each world has
-//! the filter of its group.
+//! different orders. So machines of different groups observe worlds of their own, and each world
+//! has the filter of its group.
 
 use crate::filter::{Filtered, SharedFilter};
 use crate::visit_slice::VisitSlice;

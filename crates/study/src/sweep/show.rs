@@ -24,8 +24,8 @@ const QUICK_NS: f64 = 0.2;
 /// The nanoseconds of one cell with frames for each access, on a machine whose first level has sets
 /// by last use.
 const FRAMES_NS: f64 = 2.0;
-/// The same on a machine whose first level keeps the last pages: 7 with a recording of sort, 30 with
-/// one of awk, on zen4.
+/// The same on a machine whose first level keeps the last pages: 7 with a recording of sort, 30
+/// with one of awk, on zen4.
 const LAST_PAGES_NS: f64 = 15.0;
 /// The same on other machines, whose visits no filter leaves out: 64 with a recording of sort, on
 /// c910.
