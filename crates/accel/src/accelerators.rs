@@ -123,11 +123,12 @@ pub static ACCELERATORS: &[Accelerator] = &[
     },
     Accelerator {
         name: "shared worlds",
-        does: "simulates a memory once for all machines of equal page sizes",
+        does: "simulates a memory once for all machines of equal page sizes with one filter",
         relies_on: "policies that are not notified of misses",
         covers: |plan| {
             not_all_notified(plan)?;
-            enough(plan.machines().len(), "one machine has a memory of its own")
+            enough(plan.machines().len(), "one machine has a memory of its own")?;
+            enough(most_together(plan), "each machine has a filter of its own")
         },
     },
     Accelerator {
@@ -188,6 +189,17 @@ fn filter_groups(plan: &Plan) -> Vec<Vec<&Design>> {
         true => Vec::new(),
         false => Recency::groups(designs()),
     }
+}
+
+/// The most machines with one filter, or without any.
+fn most_together(plan: &Plan) -> usize {
+    let all = plan.machines().len();
+    if filters(plan).is_err() {
+        return all;
+    }
+    let groups: Vec<usize> = filter_groups(plan).iter().map(Vec::len).collect();
+    let without = all - groups.iter().sum::<usize>();
+    groups.into_iter().max().unwrap_or(0).max(without)
 }
 
 /// Returns an error if every policy is notified of misses. Such a policy has a world of its own for
@@ -277,6 +289,9 @@ mod tests {
         assert_eq!(chosen(&numbered), ["fixed walks"]);
         let apart = plan(&["4k"], &["skylake", "zen4"]);
         assert!(chosen(&apart).contains(&"filter"));
+        assert!(!chosen(&apart).contains(&"shared worlds"));
+        let together = plan(&["4k"], &["zen4", "neoverse-n1", "skylake"]);
+        assert!(chosen(&together).contains(&"shared worlds"));
         let mixed = plan(&["4k"], &["skylake-unified-64"]);
         assert!(!chosen(&mixed).contains(&"words"));
         let notified = plan(&["approx-online"], &["skylake", "skylake-va23"]);

@@ -116,12 +116,12 @@ impl TaskBar {
     }
 
     /// Says how long the task takes if it is long and that was not said before. Without a terminal,
-    /// says once in a while how far it is.
-    fn speak(&self) {
+    /// says once a minute how far it is.
+    fn report_progress(&self) {
         let elapsed = self.bar.elapsed();
-        if self.estimates.load(Ordering::Relaxed) && elapsed >= MEASURED {
+        let is_due = self.estimates.load(Ordering::Relaxed) && elapsed >= MEASURED;
+        if let Some(left) = self.left().filter(|_| is_due) {
             self.estimates.store(false, Ordering::Relaxed);
-            let left = self.left().unwrap_or_default();
             match announcement(&self.bar.message(), left) {
                 Some(line) if self.drawn => self.bar.println(format!("{MESSAGE_START}{line}")),
                 Some(line) => say!("{line}"),
@@ -166,7 +166,7 @@ impl Task for TaskBar {
             Work::Replay { .. } | Work::Bytes(_) | Work::Unknown => bytes,
             Work::Runs(_) => self.bar.position() + 1,
         });
-        self.speak();
+        self.report_progress();
     }
 }
 

@@ -97,9 +97,9 @@ pub(crate) struct BatchPart<'v> {
     pub(crate) trace_part: u64,
     /// The space of the upper half of the addresses, if the trace holds a whole system.
     pub(crate) kernel: Option<SpaceId>,
-    /// The filtered visits; `None` if the filter is off.
+    /// The filtered visits; `None` if the world has no filter, or its filter rests.
     pub(crate) filtered: Option<&'v Filtered>,
-    /// The visits in groups; `None` if no world passes groups.
+    /// The visits in groups; `None` if the world has a filter, or no world passes groups.
     pub(crate) groups: Option<&'v VisitGroups>,
 }
 

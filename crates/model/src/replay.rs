@@ -175,6 +175,10 @@ impl<'a, 'p> Replay<'a, 'p> {
         self.follow_core();
         let kernel = source.holds_system().then_some(first);
         self.stream.set_kernel(kernel);
+        if kernel.is_some() {
+            // No group of visits is passed where the kernel has pages in every space.
+            self.groups = None;
+        }
         let code = source.code();
         let worlds = self.worlds.all.iter_mut();
         worlds.for_each(|world| world.follow_code(code.as_ref()));

@@ -21,7 +21,7 @@ const MARGIN: i32 = 14;
 const FONT: &str = "sans-serif";
 /// The meaning of a cell.
 const KEY: &str =
-    "A cell: the walks, and x times those of 4k on the machine. Darker: more walks, by column.";
+    "Each cell: page walks, and their ratio to those of 4k. Darker: more walks, by column.";
 
 /// Returns a matrix as SVG. Each cell has the page walks of a policy on a machine, as a number and
 /// divided by those of 4 KiB pages. Darker cells have more of them. `references` has the results of
@@ -145,7 +145,7 @@ mod tests {
         );
         let texts = [
             "Page walks of a&amp;b.bl",
-            "x times those of 4k",
+            "their ratio to those of 4k",
             "broadleaf ",
             "zen&lt;4&gt;",
             "greedy",

@@ -6,6 +6,7 @@ use broadleaf_machine::Machine;
 use broadleaf_model::{MemoryLimits, Plan, StepListener, StepsWanted};
 use broadleaf_policy::{Foresight, GivenPolicy, Policy};
 
+use crate::cache::TraceContent;
 use crate::compare::{replay, within_machine};
 use crate::failure::Failure;
 use crate::names;
@@ -33,7 +34,8 @@ pub(crate) struct Listening<'a> {
 
 impl Listening<'_> {
     /// Replays the trace under these policies and under `also`. Leaves out policies that look into
-    /// the future. Replays nothing if the trace cannot be read again.
+    /// the future. Replays nothing if the trace cannot be read again. Returns the bytes of the trace
+    /// in each replay, as [`Trace::content`] does.
     ///
     /// # Errors
     /// If the trace cannot be read.
@@ -44,9 +46,10 @@ impl Listening<'_> {
         listener: &(
              impl Fn(&str, &str) -> Option<Box<dyn StepListener>> + Clone + Send + Sync + 'static
          ),
-    ) -> Result<(), Failure> {
+    ) -> Result<Vec<Option<TraceContent>>, Failure> {
+        let mut contents = Vec::new();
         if !can_be_opened_again(self.path) {
-            return Ok(());
+            return Ok(contents);
         }
         // An expression of the user has no name that can be parsed if it was read from a file.
         let policies = policies
@@ -58,10 +61,10 @@ impl Listening<'_> {
             policies.partition(|policy| policy.needs().needs_frames());
         for (policies, limits) in [(without, None), (with_frames, Some(MemoryLimits::none()))] {
             if !policies.is_empty() {
-                self.replay_all(policies, limits, also, listener.clone())?;
+                contents.push(self.replay_all(policies, limits, also, listener.clone())?);
             }
         }
-        Ok(())
+        Ok(contents)
     }
 
     fn replay_all(
@@ -70,7 +73,7 @@ impl Listening<'_> {
         limits: Option<MemoryLimits>,
         also: &[&str],
         listener: impl Fn(&str, &str) -> Option<Box<dyn StepListener>> + Send + Sync + 'static,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<TraceContent>, Failure> {
         for name in also {
             if policies.iter().all(|policy| policy.name() != *name) {
                 policies.push(broadleaf_policy::parse(name).map_err(Failure::failed)?);
@@ -91,6 +94,6 @@ impl Listening<'_> {
         let mut trace = Trace::open(self.path, reading, Whole::Work)?;
         replay(&mut [], &mut trace, &plan, self.watch)?;
         trace.finish()?;
-        Ok(())
+        Ok(trace.content())
     }
 }

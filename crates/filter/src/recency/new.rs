@@ -98,13 +98,15 @@ impl Recency {
     pub fn groups<'d>(designs: impl IntoIterator<Item = &'d Design>) -> Vec<Vec<&'d Design>> {
         let mut groups: Vec<Vec<&Design>> = Vec::new();
         for design in designs.into_iter().filter(|design| Self::covers([*design])) {
-            let alone = Self::new([design]);
+            if let Some(known) = groups.iter_mut().find(|group| group.contains(&design)) {
+                known.push(design);
+                continue;
+            }
             let fits = |group: &&mut Vec<&Design>| {
                 let joined = || group.iter().copied().chain([design]);
-                let is_alike = |other: &Self| Self::new(joined()).leaves_out_like(other);
-                Self::covers(joined())
-                    && is_alike(&alone)
-                    && is_alike(&Self::new(group.iter().copied()))
+                let is_alike =
+                    |filter: &Self| joined().all(|one| filter.leaves_out_like(&Self::new([one])));
+                Self::covers(joined()) && is_alike(&Self::new(joined()))
             };
             match groups.iter_mut().find(fits) {
                 Some(group) => group.push(design),
@@ -114,8 +116,8 @@ impl Recency {
         groups
     }
 
-    /// Returns true if the filter of these TLBs leaves out about as much as the other: it goes by
-    /// the same order, and keeps no less than a fourth of the pages.
+    /// Returns true if the filter of these TLBs leaves out about as much as the other: both keep the
+    /// last pages of sets, or both keep the last pages of all and this one at least a fourth of them.
     fn leaves_out_like(&self, other: &Self) -> bool {
         match (&self.window, &other.window) {
             (Some(window), Some(other)) => MOST_WIDER * window.capacity() >= other.capacity(),

@@ -138,14 +138,15 @@ fn panel<'a>(
     for (number, (line, curve)) in lines.iter().zip(&curves).enumerate() {
         let colour = colour(line, results);
         let style = colour.stroke_width(2);
-        // A policy has one letter in all panels, as it has one colour.
+        // A line has the letter of its first policy, as it has the colour.
         let letter = letter(line.first);
         chart
             .draw_series(LineSeries::new(curve.iter().copied(), style))?
             .label(format!("{letter} {}", line.policies.join(", ")))
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
         // Lines that lie on each other have their letters at different points.
-        let lettered = curve.iter().skip(number % LETTERED).step_by(LETTERED);
+        let first = number % LETTERED.min(curve.len().max(1));
+        let lettered = curve.iter().skip(first).step_by(LETTERED);
         chart.draw_series(lettered.map(|point| {
             let font = ("sans-serif", 13).into_font().color(&colour);
             Text::new(letter.to_string(), *point, font)

@@ -46,7 +46,7 @@ pub(crate) struct FoundResults {
 }
 
 /// The bytes of a whole trace.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TraceContent {
     /// Their hash.
     pub(crate) hash: String,
@@ -154,10 +154,9 @@ impl<'a> ResultRequest<'a> {
     pub(crate) fn keep(&self, path: &Path, trace: &Trace, outcome: &Outcome) {
         // No later command finds a trace from a pipe by its path.
         let content = trace.content().filter(|_| can_be_opened_again(path));
-        let Some((hash, bytes)) = content else {
+        let Some(content) = content else {
             return;
         };
-        let content = TraceContent { hash, bytes };
         let caches = outcome.results.iter().map(|result| result.caches.clone());
         let stored = Stored {
             trace: outcome.trace.clone(),

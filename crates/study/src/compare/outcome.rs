@@ -89,9 +89,7 @@ impl Replayable<'_> {
         Ok(HashedOutcome {
             outcome,
             hash: trace.hash().unwrap_or_default(),
-            content: trace
-                .content()
-                .map(|(hash, bytes)| TraceContent { hash, bytes }),
+            content: trace.content(),
             after,
         })
     }

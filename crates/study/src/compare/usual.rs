@@ -24,11 +24,11 @@ pub fn usual_policies(machines: &[Machine]) -> Vec<String> {
 
 /// Returns the names of the policies that a comparison on these machines needs as references. Every
 /// policy is compared with the first one. A table for people has a column of the second one, if
-/// all machines have superpages. Pictures and data ask for it too (`both`), so that they read what
-/// a table kept in the cache, and a table what they kept.
-pub fn reference_policies(machines: &[Machine], both: bool) -> &'static [&'static str] {
+/// all machines have superpages. If `with_second` is set, the second one is returned too. Equal
+/// policies give tables, CSV, Parquet and pictures equal keys in the cache.
+pub fn reference_policies(machines: &[Machine], with_second: bool) -> &'static [&'static str] {
     let has_superpages = |machine: &Machine| machine.page_sizes().len() > 1;
-    match both && machines.iter().all(has_superpages) {
+    match with_second && machines.iter().all(has_superpages) {
         _ if is_design_space(machines) => &[],
         true => &[BASELINE, REFERENCE],
         false => &[BASELINE],

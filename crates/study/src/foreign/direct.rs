@@ -90,8 +90,6 @@ impl DirectTrace {
     pub(crate) fn recording(&self, fetches: bool) -> Result<(String, File), Failure> {
         let name = shown(&self.input);
         let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
-        // A reader that wants no fetches passes over them.
-        let fetches = fetches || written.contains_key(&self.key(true));
         let file = match written.entry(self.key(fetches)) {
             Entry::Occupied(found) => found.into_mut(),
             Entry::Vacant(place) => place.insert(self.write(&name, fetches)?),

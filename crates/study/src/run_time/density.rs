@@ -99,8 +99,11 @@ impl Weighing<'_> {
         if let Some(found) = kept.as_ref().and_then(KeptValue::find) {
             return Ok(WeighedCycles::of_rows(found));
         }
-        let weighed = self.weigh_anew(policies)?;
-        if let Some(kept) = kept {
+        let (weighed, contents) = self.weigh_anew(policies)?;
+        // Another file may have taken the place of the trace meanwhile.
+        let known = self.kept.map(|(_, content)| content);
+        let mut contents = contents.iter().map(Option::as_ref);
+        if let Some(kept) = kept.filter(|_| contents.all(|content| content == known)) {
             kept.keep(&weighed.rows());
         }
         Ok(weighed)
@@ -138,8 +141,11 @@ impl Weighing<'_> {
         Some(KeptValue::new(cache, path, content, accesses, &request, of))
     }
 
-    /// [`Self::weigh`], without what was kept.
-    fn weigh_anew(&self, policies: Vec<&str>) -> Result<WeighedCycles, Failure> {
+    /// [`Self::weigh`], without what was kept. Returns also the bytes that each replay read.
+    fn weigh_anew(
+        &self,
+        policies: Vec<&str>,
+    ) -> Result<(WeighedCycles, Vec<Option<TraceContent>>), Failure> {
         let mut weighed = WeighedCycles::default();
         let heard = Heard::default();
         let costs = self.costs();
@@ -161,7 +167,7 @@ impl Weighing<'_> {
             watch: &part,
             ..self.listening
         };
-        listening.replay(policies, &[BASELINE, ALL_HUGE], &listener)?;
+        let contents = listening.replay(policies, &[BASELINE, ALL_HUGE], &listener)?;
         let heard = heard
             .lock()
             .map_err(|_| Failure::failed("a replay failed"))?;
@@ -173,7 +179,7 @@ impl Weighing<'_> {
             let key = (policy.clone(), machine.clone());
             weighed.0.insert(key, cycles.collect());
         }
-        Ok(weighed)
+        Ok((weighed, contents))
     }
 
     /// The costs of walks by machine.

@@ -3,15 +3,18 @@
 use std::fs::File;
 
 use super::Trace;
+use crate::cache::TraceContent;
 
 impl Trace {
-    /// The hash and the number of the trace's bytes, by which results of the whole trace are known.
+    /// The bytes of the trace, by which results of the whole trace are known.
     /// `None` if the trace was not read whole. After [`Trace::finish`].
-    pub(crate) fn content(&self) -> Option<(String, u64)> {
+    pub(crate) fn content(&self) -> Option<TraceContent> {
         if let Some(entry) = &self.entry {
-            return Some((entry.hash.clone(), entry.bytes));
+            let (hash, bytes) = (entry.hash.clone(), entry.bytes);
+            return Some(TraceContent { hash, bytes });
         }
-        self.keepable()
+        let (hash, bytes) = self.keepable()?;
+        Some(TraceContent { hash, bytes })
     }
 
     /// The file that the trace is read from, if it is no stream.
