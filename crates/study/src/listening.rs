@@ -34,8 +34,8 @@ pub(crate) struct Listening<'a> {
 
 impl Listening<'_> {
     /// Replays the trace under these policies and under `also`. Leaves out policies that look into
-    /// the future. Replays nothing if the trace cannot be read again. Returns the bytes of the trace
-    /// in each replay, as [`Trace::content`] does.
+    /// the future. Replays nothing if the trace cannot be read again. Returns the bytes of the
+    /// trace in each replay, as [`Trace::content`] does.
     ///
     /// # Errors
     /// If the trace cannot be read.

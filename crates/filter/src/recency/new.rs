@@ -116,8 +116,8 @@ impl Recency {
         groups
     }
 
-    /// Returns true if the filter of these TLBs leaves out about as much as the other: both keep the
-    /// last pages of sets, or both keep the last pages of all and this one at least a fourth of them.
+    /// Returns true if the filter of these TLBs leaves out about as much as the other. Both keep
+    /// the last pages of sets, or both keep the last pages of all, and this one at least a fourth.
     fn leaves_out_like(&self, other: &Self) -> bool {
         match (&self.window, &other.window) {
             (Some(window), Some(other)) => MOST_WIDER * window.capacity() >= other.capacity(),
