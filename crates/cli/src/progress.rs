@@ -3,23 +3,17 @@
 use std::fmt::Write;
 use std::io::{IsTerminal, stderr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use broadleaf_report::number::short;
-use broadleaf_report::{MESSAGE_START, announcement, still};
+use broadleaf_report::{MESSAGE_START, TaskLines};
 use broadleaf_study::watch::Watch;
 pub(crate) use broadleaf_study::watch::{Task, Work};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// Shorter work shows no bar, because the bar would only flash.
 const LONG: Duration = Duration::from_millis(500);
-
-/// The time after which the rest of a task is estimated.
-const MEASURED: Duration = Duration::from_secs(5);
-
-/// The seconds between two lines on a task, without a terminal.
-const BETWEEN_LINES: u64 = 60;
 
 /// A bar on standard error, with the bytes read or written and the accesses done.
 #[derive(Debug)]
@@ -29,10 +23,7 @@ pub(crate) struct TaskBar {
     accesses: Arc<AtomicU64>,
     /// True if the bar is drawn.
     drawn: bool,
-    /// True until the duration of the task was estimated. Always false if the task is hidden.
-    estimates: AtomicBool,
-    /// The seconds after which the next line says how far the task is, without a terminal.
-    next_line: AtomicU64,
+    lines: TaskLines,
 }
 
 impl TaskBar {
@@ -87,56 +78,31 @@ impl TaskBar {
         if drawn {
             show_later(&bar);
         }
-        let never = u64::MAX;
-        let next_line = if shown && !drawn {
-            BETWEEN_LINES
-        } else {
-            never
-        };
         Self {
             bar,
             work,
             accesses,
             drawn,
-            estimates: AtomicBool::new(shown),
-            next_line: AtomicU64::new(next_line),
+            lines: TaskLines::new(shown, drawn),
         }
     }
 
-    /// The share of the work that is done, if its length is known and some of it is done.
-    fn share(&self) -> Option<f64> {
-        let (done, length) = (self.bar.position(), self.bar.length()?);
-        (done > 0 && length > 0).then(|| (done as f64 / length as f64).min(1.0))
-    }
-
-    /// The time that the task takes from now on, at the rate so far.
-    fn left(&self) -> Option<Duration> {
-        let share = self.share()?;
-        Some(self.bar.elapsed().mul_f64((1.0 - share) / share))
-    }
-
-    /// Says how long the task takes if it is long and that was not said before. Without a terminal,
-    /// says once a minute how far it is.
+    /// Prints the lines on the task that are due.
     fn report_progress(&self) {
-        let elapsed = self.bar.elapsed();
-        let is_due = self.estimates.load(Ordering::Relaxed) && elapsed >= MEASURED;
-        if let Some(left) = self.left().filter(|_| is_due) {
-            self.estimates.store(false, Ordering::Relaxed);
-            match announcement(&self.bar.message(), left) {
-                Some(line) if self.drawn => self.bar.println(format!("{MESSAGE_START}{line}")),
-                Some(line) => say!("{line}"),
-                None => {}
-            }
+        let (doing, elapsed) = (self.bar.message(), self.bar.elapsed());
+        let (done, length) = (self.bar.position(), self.bar.length().unwrap_or(0));
+        let share = (done > 0 && length > 0).then(|| (done as f64 / length as f64).min(1.0));
+        match self.lines.announcement(&doing, elapsed, share) {
+            Some(line) if self.drawn => self.bar.println(format!("{MESSAGE_START}{line}")),
+            Some(line) => say!("{line}"),
+            None => {}
         }
-        if elapsed.as_secs() >= self.next_line.load(Ordering::Relaxed) {
-            let next = elapsed.as_secs() + BETWEEN_LINES;
-            self.next_line.store(next, Ordering::Relaxed);
-            let done = match self.work {
-                Work::Runs(length) => format!("{} of {length} runs", self.bar.position()),
-                _ => format!("{} accesses", short(self.accesses.load(Ordering::Relaxed))),
-            };
-            let doing = self.bar.message();
-            say!("{}", still(&doing, self.share(), &done, self.left()));
+        let done = || match self.work {
+            Work::Runs(length) => format!("{done} of {length} runs"),
+            _ => format!("{} accesses", short(self.accesses.load(Ordering::Relaxed))),
+        };
+        if let Some(line) = self.lines.line(&doing, elapsed, share, done) {
+            say!("{line}");
         }
     }
 
@@ -205,15 +171,10 @@ mod tests {
 
     /// Tests have no terminal.
     #[test]
-    fn without_a_terminal_there_are_lines_and_no_bar() {
+    fn without_a_terminal_there_is_no_bar() {
         let bar = TaskBar::new("reading", Work::Bytes(1000));
         std::thread::sleep(LONG);
         bar.set(250, 100);
         assert!(bar.bar.is_hidden() && !bar.drawn);
-        assert_eq!(bar.share(), Some(0.25));
-        assert!(bar.left() >= Some(3 * LONG), "{:?}", bar.left());
-        assert_eq!(bar.next_line.load(Ordering::Relaxed), BETWEEN_LINES);
-        let recording = TaskBar::of_recording("recording", false);
-        assert_eq!(recording.next_line.load(Ordering::Relaxed), u64::MAX);
     }
 }

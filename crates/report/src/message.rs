@@ -45,14 +45,14 @@ fn is_label(columns: &str) -> bool {
 const ANNOUNCED: Duration = Duration::from_secs(20);
 
 /// Returns the announcement of a task that has so much time left, if the task is long.
-pub fn announcement(doing: &str, left: Duration) -> Option<String> {
+pub(crate) fn announcement(doing: &str, left: Duration) -> Option<String> {
     let about = humantime::format_duration(Duration::from_secs(left.as_secs()));
     (left >= ANNOUNCED).then(|| format!("{doing} takes about {about} more"))
 }
 
 /// Returns a line on a task that goes on: the share of its work that is done (if its work is
 /// known), what is done so far, and the time that it takes from now on, if that is known.
-pub fn still(doing: &str, share: Option<f64>, done: &str, left: Option<Duration>) -> String {
+pub(crate) fn still(doing: &str, share: Option<f64>, done: &str, left: Option<Duration>) -> String {
     let mut parts = vec![format!("{doing}:")];
     parts.extend(share.map(|share| format!("{:.0} %,", 100.0 * share)));
     parts.push(done.to_owned());

@@ -27,9 +27,9 @@ pub(crate) struct DirectTrace {
 
 /// The recordings that were written so far, by format, input, and whether they hold the fetches of
 /// instructions.
-static WRITTEN: Mutex<BTreeMap<Key, File>> = Mutex::new(BTreeMap::new());
+static WRITTEN: Mutex<BTreeMap<RecordingKey, File>> = Mutex::new(BTreeMap::new());
 
-type Key = (&'static str, PathBuf, bool);
+type RecordingKey = (&'static str, PathBuf, bool);
 
 /// The size in bytes from which on a trace is announced before it is read. Of a shorter one, a
 /// fault is one line.
@@ -71,7 +71,7 @@ impl DirectTrace {
         })
     }
 
-    fn key(&self, fetches: bool) -> Key {
+    fn key(&self, fetches: bool) -> RecordingKey {
         (self.format.described.name, self.input.clone(), fetches)
     }
 
