@@ -63,19 +63,7 @@ impl<'a> ResultRequest<'a> {
     /// The request to replay a trace, read as `reading` says, by `plan`. `None` if the plan asks
     /// for more than an entry holds.
     pub(crate) fn new(cache: &'a TraceCache, reading: &TraceReading, plan: &Plan) -> Option<Self> {
-        // The number of passes changes no result, and a damaged trace has no entry.
-        let TraceReading {
-            passes: _,
-            keep_going: _,
-            fetches,
-            ends,
-            max_accesses,
-        } = reading;
-        let identity = plan.identity()?;
-        let text = format!(
-            "fetches {fetches}, visits end by {ends:?}, at most {max_accesses:?} \
-             accesses\n{identity}"
-        );
+        let text = format!("{}\n{}", reading.identity(), plan.identity()?);
         let policies = plan.policies().iter().map(|policy| policy.name());
         let machines = plan.machines().iter().map(|machine| machine.name.clone());
         let of = format!("{} on {}", few(policies), few(machines));

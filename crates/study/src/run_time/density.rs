@@ -22,7 +22,6 @@ use super::measured::ALL_HUGE;
 use crate::cache::{KeptValue, TraceCache, TraceContent};
 use crate::failure::Failure;
 use crate::listening::Listening;
-use crate::source::TraceReading;
 use crate::watch::SubjectWatch;
 
 /// The replays that weigh walks.
@@ -125,16 +124,9 @@ impl Weighing<'_> {
         if !given.is_empty() {
             return None;
         }
-        let TraceReading {
-            passes: _,
-            keep_going: _,
-            fetches,
-            ends,
-            max_accesses,
-        } = reading;
         let request = format!(
-            "costs of walks, fetches {fetches}, visits end by {ends:?}, at most {max_accesses:?} \
-             accesses, {steps:?}\n{policies:?}\n{machines:?}"
+            "costs of walks, {}, {steps:?}\n{policies:?}\n{machines:?}",
+            reading.identity()
         );
         let of = "costs of walks".to_owned();
         let accesses = self.trace.accesses;

@@ -15,6 +15,7 @@ pub mod measured;
 pub mod origin;
 pub(crate) mod pace;
 pub mod part;
+mod reading;
 pub mod reduced;
 mod replay;
 pub(crate) mod sections;
@@ -25,12 +26,13 @@ mod stored;
 
 pub use error::ReadError;
 pub(crate) use head::header_of;
+pub use reading::TraceReading;
 
 use std::io;
 use std::path::Path;
 
 use broadleaf_trace::reduced::ReducedPartReader;
-use broadleaf_trace::{Header, PartReader, Totals, TraceIndex, Visit, VisitEnds};
+use broadleaf_trace::{Header, PartReader, Totals, TraceIndex, Visit};
 
 use broadleaf_machine::Machine;
 use broadleaf_model::foresight::ForeseenPromotions;
@@ -44,23 +46,8 @@ use decoder::{Decoder, decode};
 use holds::Holds;
 use kind::{TraceKind, kind_of};
 use measured::Meter;
-use origin::{Origin, PassCount};
+use origin::Origin;
 use shared::SharedReader;
-
-/// The options of reading a trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TraceReading {
-    /// The number of passes.
-    pub passes: PassCount,
-    /// Read a damaged trace up to the damage.
-    pub keep_going: bool,
-    /// Return the instruction fetches of a recording.
-    pub fetches: bool,
-    /// Where visits end.
-    pub ends: VisitEnds,
-    /// The maximum number of accesses to read; `None` derives a limit from the file's size.
-    pub max_accesses: Option<u64>,
-}
 
 /// The purpose that needs all visits of a trace, so that the reduced form does not suffice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
