@@ -180,14 +180,17 @@ fn filters(plan: &Plan) -> Result<(), WhyNot> {
     }
 }
 
-/// The designs that have a filter each. Machines of one memory, and those of the quick path, have
-/// one filter together.
+/// The designs that have a filter each. The quick path has one filter, which knows sets with LRU
+/// replacement.
 fn filter_groups(plan: &Plan) -> Vec<Vec<&Design>> {
-    let designs = || plan.machines().iter().map(|machine| &machine.design);
-    match plan.has_one_memory() || covers(plan).is_ok() {
-        true if Recency::covers(designs()) => vec![designs().collect()],
-        true => Vec::new(),
-        false => Recency::groups(designs()),
+    match covers(plan) {
+        Ok(()) => vec![
+            plan.machines()
+                .iter()
+                .map(|machine| &machine.design)
+                .collect(),
+        ],
+        Err(_) => plan.filter_groups(),
     }
 }
 

@@ -12,7 +12,20 @@ use broadleaf_policy::Foresight;
 use broadleaf_tlb::Design;
 use broadleaf_trace::reduced::{KeptVisit, Sums};
 
-/// The designs of a plan's TLBs, in groups that a filter knows together.
+impl Plan {
+    /// The designs of the plan's TLBs, in groups that a filter knows together. Designs that no
+    /// filter knows are in none. Machines of one memory for each policy are never apart.
+    pub fn filter_groups(&self) -> Vec<Vec<&Design>> {
+        let designs = || self.machines().iter().map(|machine| &machine.design);
+        match self.has_one_memory() {
+            true if Recency::covers(designs()) => vec![designs().collect()],
+            true => Vec::new(),
+            false => Recency::groups(designs()),
+        }
+    }
+}
+
+/// The groups of designs that have a filter in a replay.
 #[derive(Debug, Default)]
 pub(super) struct FilterGroups<'d>(Vec<Vec<&'d Design>>);
 
@@ -31,13 +44,7 @@ impl<'d> FilterGroups<'d> {
         if all_matter {
             return Self::default();
         }
-        let designs = || plan.machines().iter().map(|machine| &machine.design);
-        // Machines of one memory for each policy are never apart.
-        Self(match plan.has_one_memory() {
-            true if Recency::covers(designs()) => vec![designs().collect()],
-            true => Vec::new(),
-            false => Recency::groups(designs()),
-        })
+        Self(plan.filter_groups())
     }
 
     /// The number of a design's group; `None` if no filter knows the design.

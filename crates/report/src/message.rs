@@ -50,8 +50,8 @@ pub(crate) fn announcement(doing: &str, left: Duration) -> Option<String> {
     (left >= ANNOUNCED).then(|| format!("{doing} takes about {about} more"))
 }
 
-/// Returns a line on a task that goes on: the share of its work that is done (if its work is
-/// known), what is done so far, and the time that it takes from now on, if that is known.
+/// Returns a line on a task that goes on. The line has the share of the work that is done, `done`,
+/// which describes this work, and the time left. Parts that are not known are left out.
 pub(crate) fn still(doing: &str, share: Option<f64>, done: &str, left: Option<Duration>) -> String {
     let mut parts = vec![format!("{doing}:")];
     parts.extend(share.map(|share| format!("{:.0} %,", 100.0 * share)));

@@ -11,7 +11,7 @@ use broadleaf_trace::reduced::{
 };
 use broadleaf_units::{BlockNumber, SpaceId};
 
-use super::{ReducedFacts, TraceCache, size_in};
+use super::{KeptValue, ReducedFacts, TraceCache, TraceContent, size_in};
 use crate::source::origin::{Origin, PassCount};
 use crate::source::reduced::{family, hash};
 
@@ -360,4 +360,31 @@ fn sizes_in_the_environment() {
     assert_eq!(size_in("".as_ref()).ok(), Some(super::DEFAULT_SIZE));
     let error = size_in("much".as_ref()).expect_err("no size").to_string();
     assert!(error.contains("BROADLEAF_CACHE_SIZE: \"much\""), "{error}");
+}
+
+#[test]
+fn a_kept_value_is_found_for_its_trace_and_its_request_alone() {
+    let folder = CacheFolder::new();
+    let (cache, path) = (folder.cache(1 << 20), folder.trace("a.bl", 1));
+    let of_bytes = |digit: &str| TraceContent {
+        hash: format!("blake3:{}", digit.repeat(64)),
+        bytes: 5000,
+    };
+    let (own, other) = (of_bytes("a"), of_bytes("b"));
+    let value =
+        |content, request| KeptValue::new(&cache, &path, content, 7, request, "numbers".to_owned());
+    assert_eq!(value(&own, "one").find::<Vec<u64>>(), None);
+    value(&own, "one").keep(&[1, 2, u64::MAX]);
+    let found = value(&own, "one").find::<Vec<u64>>();
+    assert_eq!(found, Some(vec![1, 2, u64::MAX]));
+    assert_eq!(value(&own, "two").find::<Vec<u64>>(), None);
+    assert_eq!(value(&other, "one").find::<Vec<u64>>(), None);
+    // Damaged bytes are no value, and go.
+    for file in cache.files() {
+        let mut bytes = fs::read(&file).expect("an entry");
+        bytes[1] ^= 1;
+        fs::write(&file, bytes).expect("an entry");
+    }
+    assert_eq!(value(&own, "one").find::<Vec<u64>>(), None);
+    assert!(cache.files().is_empty());
 }

@@ -20,8 +20,9 @@ pub(crate) struct KeptValue<'a> {
 }
 
 impl<'a> KeptValue<'a> {
-    /// The value for the trace at `path`, of this content and so many accesses. `request` describes
-    /// everything else that the value depends on, and `of` describes the value for people.
+    /// The value for the trace at `path`, whose bytes are `content`. `accesses` is the number of
+    /// its accesses. `request` describes everything else that the value depends on. `of` describes
+    /// the value for people.
     pub(crate) fn new(
         cache: &'a TraceCache,
         path: &'a Path,
