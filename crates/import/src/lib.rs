@@ -14,6 +14,7 @@ mod error;
 mod export;
 mod import;
 mod lines;
+mod parsed;
 mod records;
 mod references;
 mod source;

@@ -5,8 +5,10 @@ use std::io::{self, Read};
 use crate::error::{ImportError, Spot};
 use crate::source::Opened;
 
-/// Bytes that are asked for at once, and the longest line.
-const BUFFER: usize = 64 << 10;
+/// From this length in bytes on, a line is too long.
+pub(crate) const LONGEST: usize = 64 << 10;
+/// Bytes that are asked for at once: a line of any length that is taken, and its end.
+const BUFFER: usize = LONGEST;
 
 /// Reads lines of at most 64 KiB.
 pub(crate) struct Lines {

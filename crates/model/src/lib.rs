@@ -84,8 +84,9 @@ pub use listener::{
 };
 pub use offline::{Choice, ChosenPiece, ChosenRange, LeftCharges, MappedRegion};
 pub use origin::StepOrigin;
-pub use outcome::{Error, Outcome, ReplayProgress, refused};
+pub use outcome::{Error, NoteAbout, Outcome, ReplayNote, ReplayProgress, refused};
 pub use passes::{Sources, named, run};
+pub use plan::identity::PlanIdentity;
 pub use plan::workers::{Guesses, SegmentRules};
 pub use plan::{MOST_THREADS, Plan};
 pub use plan_error::PlanError;

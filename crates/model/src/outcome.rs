@@ -120,8 +120,9 @@ pub struct Outcome {
     /// result of the trace cut before the first visit at or after that time. Address spaces that
     /// had ended are gone.
     pub interim: Vec<Vec<CellResult>>,
-    /// Notes that a reader of the numbers needs about the trace and the model.
-    pub notes: Vec<String>,
+    /// Notes that a reader of the numbers needs about the trace and the model: those on the trace,
+    /// on results, and then on the plan.
+    pub notes: Vec<ReplayNote>,
     /// The superpages chosen for policies with foresight, in the order of their results.
     pub choices: Vec<Choice>,
     /// The reduced form of the trace in parts, each a whole reduced trace, if the plan keeps it
@@ -136,6 +137,36 @@ pub struct Outcome {
     /// For each result the counters of TLB misses that the policy has at the end. Only replays in
     /// the frame-level model have counters.
     pub counters: Vec<ChargeCounters>,
+}
+
+/// A note that a reader of the numbers needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayNote {
+    /// What the note is about.
+    pub about: NoteAbout,
+    /// The note as a sentence.
+    pub text: String,
+}
+
+/// What a note is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoteAbout {
+    /// The trace, whatever it is replayed under.
+    Trace,
+    /// Each of these results alone, by their places in the outcome.
+    Results(Vec<usize>),
+    /// Policies and machines of the plan, in view of each other.
+    Plan,
+}
+
+impl ReplayNote {
+    /// Notes on the plan with these texts.
+    pub(crate) fn of_plan(texts: Vec<String>) -> impl Iterator<Item = Self> {
+        texts.into_iter().map(|text| Self {
+            about: NoteAbout::Plan,
+            text,
+        })
+    }
 }
 
 /// Returns the error of a trace that holds more than the model may keep under `policies` policies.

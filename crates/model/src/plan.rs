@@ -1,8 +1,9 @@
 //! The plan of a replay: policies, machines, memory and limits.
 
 mod bounds;
-mod identity;
+pub(crate) mod identity;
 mod one_memory;
+mod part;
 pub(crate) mod workers;
 
 use crate::foresight::{ForeseenPromotions, Promoted};

@@ -1,7 +1,7 @@
 //! Worlds go through a trace together.
 
 mod batches;
-mod cores;
+pub(crate) mod cores;
 mod kernel_events;
 pub(crate) mod mix;
 mod recorded;

@@ -12,7 +12,7 @@ use crate::listener::StepListener;
 use crate::rule_notes::rule_notes;
 use crate::shared::{notes, of_memory};
 use crate::stream::Stream;
-use crate::{Outcome, Plan};
+use crate::{NoteAbout, Outcome, Plan, ReplayNote};
 use broadleaf_charges::ChargeCounters;
 use broadleaf_memory::system::{Place, Sample};
 use broadleaf_metrics::{CellResult, MemoryResult, MemorySample, Tlbmcpi, TraceSummary, Walks};
@@ -37,13 +37,15 @@ pub(super) fn outcome(
     let asked = |all: Vec<CellResult>| -> Vec<CellResult> {
         best.iter().map(|number| all[*number].clone()).collect()
     };
-    let idle = idle_daemons(
+    let mut notes = notes(&stream);
+    notes.extend(idle_daemons(
         best.iter().map(|number| worlds.run(*number).0),
         &stream,
         plan,
-    );
+    ));
     let rules = rule_notes(&worlds, best, plan);
     let cores = idle_cores(&worlds, best);
+    notes.extend(ReplayNote::of_plan([rules, cores].concat()));
     let results = results(&worlds, &stream, plan);
     interim.resize(plan.interim().len(), results.clone());
     let interim = interim.into_iter().map(&asked).collect();
@@ -57,7 +59,7 @@ pub(super) fn outcome(
         },
         results,
         interim,
-        notes: [notes(&stream), idle, rules, cores].concat(),
+        notes,
         choices: told.collect(),
         frames: frames(&worlds, best, plan),
         counters: best
@@ -103,16 +105,16 @@ fn idle_cores(worlds: &Worlds<'_>, best: &[usize]) -> Vec<String> {
     notes
 }
 
-/// A note for each policy whose daemon had no turn.
+/// A note for each policy whose daemon had no turn. There is one world for each result.
 fn idle_daemons<'c, 'a: 'c>(
     worlds: impl Iterator<Item = &'c World<'a>>,
     stream: &Stream,
     plan: &Plan,
-) -> Vec<String> {
+) -> Vec<ReplayNote> {
     let rate = plan.limits().map_or(NOMINAL_RATE, |limits| limits.rate);
     let accesses = grouped(stream.summary.accesses);
-    let mut notes = Vec::new();
-    for world in worlds {
+    let mut notes: Vec<(String, Vec<usize>)> = Vec::new();
+    for (place, world) in worlds.enumerate() {
         let idle = world.ended.is_none() && world.system.counters().daemon_turns == 0;
         if !idle || world.policy.needs().scan.is_none() {
             continue;
@@ -126,11 +128,16 @@ fn idle_daemons<'c, 'a: 'c>(
             grouped(period),
             grouped(rate)
         );
-        if !notes.contains(&note) {
-            notes.push(note);
+        match notes.iter_mut().find(|(text, _)| *text == note) {
+            Some((_, places)) => places.push(place),
+            None => notes.push((note, vec![place])),
         }
     }
-    notes
+    let notes = notes.into_iter().map(|(text, places)| ReplayNote {
+        about: NoteAbout::Results(places),
+        text,
+    });
+    notes.collect()
 }
 
 /// A number with commas between groups of three digits.
@@ -180,12 +187,12 @@ pub(super) fn follow(
             interim[follower.pair] = found[world].clone();
         }
         let (policy, machine) = pairs[follower.pair];
-        outcome.notes.push(format!(
+        outcome.notes.extend(ReplayNote::of_plan(vec![format!(
             "{} on {} makes the promotions of {}, which take fewer cycles than its own choice",
             policy.name(),
             machine.name,
             follower.other.name()
-        ));
+        )]));
     }
 }
 
@@ -219,15 +226,15 @@ pub(super) fn compare_with_offline(outcome: &mut Outcome, plan: &Plan, limits: &
         }
     }
     if !below.is_empty() {
-        outcome.notes.push(format!(
+        outcome.notes.extend(ReplayNote::of_plan(vec![format!(
             "{name} is no bound here: fewer cycles are taken by {}",
             below.join(", ")
-        ));
+        )]));
     }
     if limits.memory < MemoryLimits::none().memory {
-        outcome.notes.push(format!(
+        outcome.notes.extend(ReplayNote::of_plan(vec![format!(
             "memory is limited: {name} is a bound for the policies compared here, and for no others"
-        ));
+        )]));
     }
 }
 

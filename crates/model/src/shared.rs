@@ -2,6 +2,7 @@
 
 use crate::earlier::is_earlier;
 use crate::stream::Stream;
+use crate::{NoteAbout, ReplayNote};
 use broadleaf_memory::{Counters, MemoryTotals, Touches};
 use broadleaf_metrics::{CellResult, CurvePoint};
 use broadleaf_policy::{Refusal, Refusals};
@@ -62,7 +63,16 @@ pub fn curve_points<'s>(
 }
 
 /// The notes that a reader of the numbers needs about the trace.
-pub fn notes(stream: &Stream) -> Vec<String> {
+pub fn notes(stream: &Stream) -> Vec<ReplayNote> {
+    let texts = texts(stream).into_iter();
+    let notes = texts.map(|text| ReplayNote {
+        about: NoteAbout::Trace,
+        text,
+    });
+    notes.collect()
+}
+
+fn texts(stream: &Stream) -> Vec<String> {
     let mut notes = Vec::new();
     let untold: Vec<String> = stream
         .spaces

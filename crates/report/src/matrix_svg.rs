@@ -21,11 +21,13 @@ const MARGIN: i32 = 14;
 const FONT: &str = "sans-serif";
 /// The meaning of a cell.
 const KEY: &str =
-    "Each cell: page walks, and their ratio to those of 4k. Darker: more walks, by column.";
+    "Walk cycles, and their ratio to those of 4k. Darker: more, by column. Framed: chosen.";
+/// The width of the frame of a chosen cell in pixels.
+const FRAME: u32 = 2;
 
-/// Returns a matrix as SVG. Each cell has the page walks of a policy on a machine, as a number and
-/// divided by those of 4 KiB pages. Darker cells have more of them. `references` has the results of
-/// 4 KiB pages.
+/// Returns a matrix as SVG. Each cell has the walk cycles of a policy on a machine, as a number and
+/// divided by those of 4 KiB pages. Darker cells have more of them, and a frame shows the policy
+/// that is chosen for the machine. `references` has the results of 4 KiB pages.
 ///
 /// # Errors
 /// If there is no result.
@@ -57,7 +59,7 @@ pub fn matrix_svg(comparison: &Comparison, references: &[CellResult]) -> Result<
                 .map_err(failed)
         };
         let lines = [
-            (format!("Page walks of {}", comparison.trace.path), 16),
+            (format!("Walk cycles of {}", comparison.trace.path), 16),
             (KEY.to_owned(), 12),
             (origin(comparison), 12),
         ];
@@ -76,19 +78,24 @@ pub fn matrix_svg(comparison: &Comparison, references: &[CellResult]) -> Result<
             let baseline = references.iter().find(is_baseline);
             let results = of_machine(comparison, machine);
             let most = results.iter().copied().chain(baseline);
-            let most = most.map(|one| one.l2_misses).max().unwrap_or(0);
+            let most = most.map(|one| one.walk_cycles).max().unwrap_or(0);
+            let advice = comparison.advice.iter().find(|one| one.machine == *machine);
             for (row, policy) in policies.iter().enumerate() {
                 let Some(result) = results.iter().find(|one| one.policy == *policy) else {
                     continue;
                 };
                 let top = HEADS.1 + CELL.1 * row as i32;
                 let corners = [(left, top), (left + CELL.0 - 2, top + CELL.1 - 2)];
-                let fill = shade(result.l2_misses, most).filled();
+                let fill = shade(result.walk_cycles, most).filled();
                 root.draw(&Rectangle::new(corners, fill)).map_err(failed)?;
-                let count = short(result.l2_misses);
+                if advice.is_some_and(|advice| advice.policy == *policy) {
+                    let frame = BLACK.stroke_width(FRAME);
+                    root.draw(&Rectangle::new(corners, frame)).map_err(failed)?;
+                }
+                let count = short(result.walk_cycles);
                 write(&count, (middle, top + 11), 13, HPos::Center)?;
                 if let Some(baseline) = baseline {
-                    let part = ratio(result.l2_misses, baseline.l2_misses);
+                    let part = ratio(result.walk_cycles, baseline.walk_cycles);
                     write(&part, (middle, top + 25), 11, HPos::Center)?;
                 }
             }
@@ -100,12 +107,12 @@ pub fn matrix_svg(comparison: &Comparison, references: &[CellResult]) -> Result<
 
 /// The colour of a cell: from nearly white for none to light orange for the most, so that black
 /// text stays readable.
-fn shade(walks: u64, most: u64) -> RGBColor {
+fn shade(cycles: u64, most: u64) -> RGBColor {
     let part = match most {
         0 => 0.0,
-        most => walks as f64 / most as f64,
+        most => cycles as f64 / most as f64,
     };
-    // Page walks differ by factors, and equal steps of the root show small parts too.
+    // Walk cycles differ by factors, and equal steps of the root show small parts too.
     let part = part.clamp(0.0, 1.0).sqrt();
     let mix = |from: f64, to: f64| (from + (to - from) * part).round() as u8;
     RGBColor(mix(246.0, 253.0), mix(248.0, 174.0), mix(250.0, 107.0))
@@ -114,19 +121,19 @@ fn shade(walks: u64, most: u64) -> RGBColor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf_metrics::{Provenance, TraceSummary};
+    use broadleaf_metrics::{Provenance, Recommendation, TraceSummary};
 
-    fn result(policy: &str, machine: &str, l2_misses: u64) -> CellResult {
+    fn result(policy: &str, machine: &str, walk_cycles: u64) -> CellResult {
         CellResult {
             policy: policy.to_owned(),
             machine: machine.to_owned(),
-            l2_misses,
+            walk_cycles,
             ..CellResult::default()
         }
     }
 
     #[test]
-    fn each_cell_has_its_walks_and_their_part() {
+    fn each_cell_has_its_walk_cycles_and_their_part() {
         let references = [result("4k", "zen<4>", 2000), result("4k", "skylake", 8000)];
         let results = vec![
             result("greedy", "zen<4>", 500),
@@ -137,14 +144,19 @@ mod tests {
             path: "a&b.bl".to_owned(),
             ..TraceSummary::default()
         };
-        let comparison = Comparison::new(summary, results, vec![], Provenance::default());
+        let mut comparison = Comparison::new(summary, results, vec![], Provenance::default());
+        comparison.advice = vec![Recommendation {
+            machine: "zen<4>".to_owned(),
+            policy: "greedy".to_owned(),
+            ..Recommendation::default()
+        }];
         let svg = matrix_svg(&comparison, &references).expect("a picture");
         assert!(
             svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"),
             "{svg}"
         );
         let texts = [
-            "Page walks of a&amp;b.bl",
+            "Walk cycles of a&amp;b.bl",
             "their ratio to those of 4k",
             "broadleaf ",
             "zen&lt;4&gt;",
@@ -158,8 +170,8 @@ mod tests {
         for text in texts {
             assert!(svg.contains(text), "{text}: {svg}");
         }
-        // The ground, and one for each result.
-        assert_eq!(svg.matches("<rect").count(), 4);
+        // The ground, one for each result, and the frame of the chosen one.
+        assert_eq!(svg.matches("<rect").count(), 5);
         assert_ne!(shade(0, 10), shade(10, 10));
         let nothing = Comparison::new(
             TraceSummary::default(),

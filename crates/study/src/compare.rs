@@ -263,7 +263,7 @@ pub(crate) fn compare_beside(
         path,
         trace: &mut trace,
         earlier: &mut earlier,
-        reading: &reading,
+        reading: &reading.of_recording(head.as_ref()),
         plan: &plan,
         cache,
         // A plan that is shown is carried out.
@@ -285,7 +285,8 @@ pub(crate) fn compare_beside(
     summary.path = trace.name().to_owned();
     summary.hash = hash;
     summary.samples = (trace.header().or(head.as_ref())).is_some_and(holds_samples);
-    let mut notes = outcome.notes;
+    let notes = outcome.notes.into_iter().map(|note| note.text);
+    let mut notes: Vec<String> = notes.collect();
     notes.extend(size_note);
     notes.extend(notes::of_plan(
         &plan,
@@ -391,5 +392,7 @@ pub(crate) fn compare_beside(
 
 #[cfg(test)]
 mod given_tests;
+#[cfg(test)]
+mod kept_tests;
 #[cfg(test)]
 mod tests;

@@ -13,6 +13,7 @@ use std::path::Path;
 
 use broadleaf_metrics::{CellResult, Comparison};
 use broadleaf_policy::{Expression, ParseError, Policy};
+use broadleaf_units::plain_toml;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -76,7 +77,7 @@ impl InFile<'_> {
     fn expressions(&self) -> Result<Vec<Named>, Failure> {
         let parsed = DeTable::parse(self.text).map_err(|error| {
             // An error of several lines is shown by its first line.
-            self.wrong(error.span().unwrap_or(0..0), error.message())
+            self.wrong(error.span().unwrap_or(0..0), &plain_toml(error.message()))
         })?;
         let mut entries: Vec<_> = parsed.get_ref().iter().collect();
         entries.sort_by_key(|(name, _)| name.span().start);

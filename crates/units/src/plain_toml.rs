@@ -14,6 +14,9 @@ use alloc::string::String;
 /// assert_eq!(plain, "this is the text \"one\", and a whole number is expected");
 /// ```
 pub fn plain_toml(message: &str) -> String {
+    if message.starts_with("string values must be quoted") {
+        return "a text or a size needs quotation marks, as in key = \"64M\"".to_owned();
+    }
     if let Some(key) = message.strip_prefix("missing field ") {
         return format!("the key {} is missing", key.trim_matches('`'));
     }
@@ -122,6 +125,10 @@ mod tests {
                 "this is a list, and a table is expected",
             ),
             ("missing field `index`", "the key index is missing"),
+            (
+                "string values must be quoted, expected literal string",
+                "a text or a size needs quotation marks, as in key = \"64M\"",
+            ),
             ("duplicate key", "duplicate key"),
             ("invalid type: odd", "invalid type: odd"),
         ] {

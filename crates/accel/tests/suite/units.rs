@@ -178,7 +178,7 @@ fn a_daemon_that_has_no_turn_is_named_and_the_rate_gives_it_some() {
         MemoryLimits::none(),
     );
     let named = |outcome: &Outcome| -> Vec<String> {
-        let notes = outcome.notes.iter();
+        let notes = outcome.notes.iter().map(|note| &note.text);
         let named = notes.filter(|note| note.contains("its daemon did not run"));
         named.cloned().collect()
     };

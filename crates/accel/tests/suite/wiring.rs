@@ -191,6 +191,7 @@ fn notes_say_what_the_trace_does_not() {
     let mut items = Items::new(Grain::Page);
     items.visits([load(0)]);
     let notes = replay(&items, &["4k"]).notes;
+    let notes: Vec<String> = notes.into_iter().map(|note| note.text).collect();
     assert!(
         notes[0].starts_with("no mapping events: every block"),
         "{notes:?}"
@@ -209,6 +210,7 @@ fn notes_say_what_the_trace_does_not() {
         .event(Event::SpaceSwitch(SpaceId(4)))
         .visits([load(0), load((1 << 52) - 1)]);
     let notes = replay(&items, &["4k"]).notes;
+    let notes: Vec<String> = notes.into_iter().map(|note| note.text).collect();
     assert!(
         notes[0].starts_with("no mapping events of address space 4: "),
         "{notes:?}"

@@ -86,16 +86,44 @@ fn results_of_machines_with_caches_are_kept() {
     assert!(served(&caches, trace, &more));
 }
 
+/// A request for policies and machines that others had is not replayed, whatever its format.
+#[test]
+fn results_of_several_requests_serve_another() {
+    let folder = folder("results-several");
+    let caches = folder.join("caches");
+    let trace = file(&folder, "x.bl", &program(&areas(), 60_000, None));
+    let machines = ["--machine", "skylake,zen2"];
+    assert!(!served(&caches, &trace, &["--policy", "4k,pop-64"]));
+    let two = [&["--policy", "pop-128"][..], &machines].concat();
+    assert!(!served(&caches, &trace, &two));
+    let kept = entries_of(&caches, ".results");
+    for more in [
+        &["--policy", "pop-128,4k"][..],
+        &["--policy", "pop-128", "--format", "csv"],
+        &["--policy", "pop-64", "--format", "json"],
+    ] {
+        assert!(served(&caches, &trace, more), "{more:?}");
+    }
+    assert_eq!(
+        entries_of(&caches, ".results"),
+        kept,
+        "nothing was replayed"
+    );
+    // What is missing of these is replayed.
+    let all = [&["--policy", "4k,pop-64,pop-128"][..], &machines].concat();
+    assert!(served(&caches, &trace, &all));
+    assert_eq!(entries_of(&caches, ".results").len(), kept.len() + 1);
+}
+
 /// A request that differs in anything that counts is replayed.
 #[test]
 fn another_request_is_replayed() {
     let folder = folder("results-other");
     let caches = folder.join("caches");
     let trace = file(&folder, "x.bl", &program(&areas(), 60_000, None));
-    let requests: [&[&str]; 9] = [
+    let requests: [&[&str]; 8] = [
         &["--policy", "pop-64"],
         &["--policy", "pop-65"],
-        &["--policy", "pop-64,pop-65"],
         &["--policy", "pop-64", "--machine", "skylake-unified-96"],
         &["--policy", "pop-64", "--curve"],
         &["--policy", "pop-64", "--memory", "64M"],

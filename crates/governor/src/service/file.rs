@@ -21,7 +21,7 @@ use super::rules::{Care, Matches, Rule, ServiceRules, Then};
 use crate::budget::{Budgets, percent};
 use crate::stalls::StallLimit;
 use crate::view::can_decide_by_use;
-use broadleaf_units::size;
+use broadleaf_units::{plain_toml, size};
 use std::ops::Range;
 use std::time::Duration;
 use toml::Spanned;
@@ -70,7 +70,7 @@ impl ServiceRules {
     /// unknown user or policy, or a rule without a condition.
     pub fn parse(text: &str, users: &Users<'_>) -> Result<Self, Wrong> {
         let parsed = DeTable::parse(text)
-            .map_err(|error| invalid(error.span().unwrap_or(0..0), error.message()))?;
+            .map_err(|error| invalid(error.span().unwrap_or(0..0), plain_toml(error.message())))?;
         let top = TableReader::of(parsed.get_ref(), TOP)?;
         let discover = top.number("discover", 1..=3600, "seconds")?;
         let mut care = Care {

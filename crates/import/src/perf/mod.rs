@@ -6,7 +6,8 @@ use broadleaf_units::Described;
 use crate::catalogue::ForeignFormat;
 use crate::error::ImportError;
 use crate::import::{ImportEntry, ImportOptions, LeftOut, OpenedImport};
-use crate::lines::{Lines, hexadecimal, shown, words};
+use crate::lines::{hexadecimal, shown, words};
+use crate::parsed::{LineParser, ParsedLines};
 use crate::references::{Reference, ReferenceImporter, ReferenceReader};
 use crate::source::ImportSource;
 
@@ -57,8 +58,9 @@ pub(crate) static PERF: ForeignFormat = ForeignFormat {
 /// The first address of the kernel, on processors that perf takes memory samples on.
 const KERNEL: u64 = 1 << 63;
 
-struct PerfReader {
-    lines: Lines,
+/// Parses samples. What it keeps spares work, and changes no sample.
+#[derive(Default)]
+struct PerfParser {
     /// How the last samples of two events began, the last one first. The next sample mostly begins
     /// as one of these.
     known: [PerfStart; 2],
@@ -105,9 +107,7 @@ impl PerfStart {
 }
 
 fn open(source: ImportSource, options: &ImportOptions) -> OpenedImport {
-    let lines = Lines::new(source.decompressed()?);
-    let known = <[PerfStart; 2]>::default();
-    let reader = PerfReader { lines, known };
+    let reader = PerfReader(ParsedLines::new::<PerfParser>(source.decompressed()?)?);
     Ok(Box::new(ReferenceImporter::new(reader, options)))
 }
 
@@ -227,20 +227,28 @@ fn known_start(line: &[u8], known: &mut [PerfStart; 2]) -> Option<Reference> {
     Some(sample((start.is_load, start.is_store), first, instruction))
 }
 
+impl LineParser for PerfParser {
+    #[inline]
+    fn is_record(line: &[u8]) -> bool {
+        !line.starts_with(b"#") && !line.trim_ascii().is_empty()
+    }
+
+    #[inline]
+    fn parse(&mut self, line: &[u8]) -> Result<Reference, String> {
+        reference(line, &mut self.known)
+    }
+}
+
+struct PerfReader(ParsedLines);
+
 impl ReferenceReader for PerfReader {
+    #[inline]
     fn next(&mut self) -> Result<Option<Reference>, ImportError> {
-        let found = loop {
-            match self.lines.next()? {
-                None => return Ok(None),
-                Some(line) if line.trim_ascii().is_empty() || line.starts_with(b"#") => {}
-                Some(line) => break reference(line, &mut self.known),
-            }
-        };
-        found.map(Some).map_err(|reason| self.lines.bad(reason))
+        self.0.next()
     }
 
     fn bad(&self, reason: &str) -> ImportError {
-        self.lines.bad(reason)
+        self.0.bad(reason)
     }
 
     fn describe(&self, header: &mut Header) {

@@ -50,19 +50,21 @@ impl ThreadCores {
     }
 }
 
+/// Returns true if a policy divides colours by the core that runs.
+pub(crate) fn follows_core(policy: &dyn broadleaf_policy::Policy) -> bool {
+    let colours = policy.needs().colours;
+    colours.is_some_and(|rule| rule.owner == ColourOwner::Core)
+}
+
 impl FollowedCore {
     pub(super) fn new(plan: &crate::Plan) -> Self {
-        let by_core = |policy: &dyn broadleaf_policy::Policy| {
-            let colours = policy.needs().colours;
-            colours.is_some_and(|rule| rule.owner == ColourOwner::Core)
-        };
         let mut policies = plan.policies().iter();
         let mut cores = plan.machines().iter().map(|machine| {
             let caches = machine.caches.as_ref();
             caches.map_or(1, |caches| caches.hierarchy.cores())
         });
         Self {
-            is_followed: policies.any(|policy| by_core(policy.as_ref())),
+            is_followed: policies.any(|policy| follows_core(policy.as_ref())),
             all_have_several: cores.clone().all(|cores| cores > 1),
             core: None,
             threads: cores.any(|cores| cores > 1).then(ThreadCores::default),

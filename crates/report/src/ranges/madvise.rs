@@ -1,14 +1,23 @@
 //! Advice by range as C code.
 
+use super::sites::gaining_places;
 use super::{NOTHING_PAYS, process_of, size_in_full};
 use crate::number::grouped;
 use crate::printable;
 use broadleaf_metrics::{AdvisedMapping, AdvisedRange, BackingName, RangeAdvice};
 
 /// Returns a call of `madvise(2)` for each range, at most `most` calls, after a comment with
-/// instructions. Ranges of sizes without Linux superpages are comments.
+/// instructions and one with the lines of the program's source that made the memory, if the trace
+/// has them. Ranges of sizes without Linux superpages are comments.
 pub fn madvise(advice: &RangeAdvice, most: usize) -> String {
     let mut out = head(advice);
+    let places = gaining_places(&advice.sites);
+    for (place, cycles) in places.iter().take(most) {
+        let place = commented(place);
+        out.push_str(&format!(
+            "/* in the source: {place}, gains {cycles} cycles */\n"
+        ));
+    }
     if advice.ranges.is_empty() {
         out.push_str(&format!("/* {NOTHING_PAYS} */\n"));
     }
@@ -178,6 +187,7 @@ fn commented(text: &str) -> String {
 mod tests {
     use super::super::testing::{advice, heap, lying_in};
     use super::*;
+    use broadleaf_metrics::AdvisedSite;
 
     /// Returns the calls with their comments, without the head.
     fn lines(advice: RangeAdvice) -> Vec<String> {
@@ -287,6 +297,30 @@ mod tests {
         });
         assert!(lines[0].contains("/* process 41 sort, heap"), "{lines:?}");
         assert!(lines[1].contains("/* process 42 b, heap"), "{lines:?}");
+    }
+
+    #[test]
+    fn lines_of_the_source_come_before_the_calls() {
+        let site = |function: &str, cycles_gained| AdvisedSite {
+            function: function.to_owned(),
+            file: "/src/hot*/x.c".to_owned(),
+            line: 12,
+            allocator: "malloc".to_owned(),
+            cycles_gained,
+            ..AdvisedSite::default()
+        };
+        let mut advice = advice(vec![heap()]);
+        advice.sites = vec![site("fill", 1500), site("read", 20_000), site("none", 0)];
+        let lines = lines(advice);
+        assert_eq!(
+            lines[..2],
+            [
+                "/* in the source: read (/src/hot* /x.c:12), made by malloc, gains 20,000 cycles */",
+                "/* in the source: fill (/src/hot* /x.c:12), made by malloc, gains 1,500 cycles */",
+            ]
+        );
+        assert!(lines[2].starts_with("madvise("), "{lines:?}");
+        assert_eq!(lines.len(), 3);
     }
 
     #[test]

@@ -70,14 +70,20 @@ pub(super) fn site_table(advice: &RangeAdvice, most: usize, view: View) -> Strin
 
 /// Returns the line that gains most, and the number of the other lines that gain.
 pub(super) fn best_place(sites: &[AdvisedSite]) -> Option<(String, u64)> {
-    let lines = source_lines(sites);
-    let best = lines.first()?;
-    let text = format!(
-        "{}, made by {}",
-        printable(&best.text),
-        printable(&best.allocator)
-    );
-    Some((text, lines.len() as u64 - 1))
+    let mut places = gaining_places(sites).into_iter();
+    let (best, _) = places.next()?;
+    Some((best, places.len() as u64))
+}
+
+/// Returns the lines that gain with their allocators, and the cycles that they gain, the best
+/// first.
+pub(super) fn gaining_places(sites: &[AdvisedSite]) -> Vec<(String, String)> {
+    let place = |line: &SourceLine| {
+        let (text, allocator) = (printable(&line.text), printable(&line.allocator));
+        let text = format!("{text}, made by {allocator}");
+        (text, grouped_signed(line.gained))
+    };
+    source_lines(sites).iter().map(place).collect()
 }
 
 /// The function, file and line that a site names.

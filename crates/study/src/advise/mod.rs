@@ -164,7 +164,8 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
     summary.samples = trace.header().is_some_and(holds_samples);
     summary.path = trace.name().to_owned();
     summary.hash = trace.hash().unwrap_or_default();
-    let mut notes = outcome.notes;
+    let notes = outcome.notes.into_iter().map(|note| note.text);
+    let mut notes: Vec<String> = notes.collect();
     notes.extend(trace.header().into_iter().flat_map(repeated_notes));
     if let Some(note) = trace.note() {
         log::warn!("{}: {note}", trace.name());

@@ -63,6 +63,22 @@ pub struct ResultFacts {
     pub request: String,
     /// The policies and the machines, for people.
     pub of: String,
+    /// The results by policy and machine, where other requests may have some of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cells: Option<ResultCells>,
+}
+
+/// The policies and machines of results, each of which depends on its own policy and machine alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultCells {
+    /// The hash of everything else that a result depends on beside the trace.
+    pub conditions: String,
+    /// The results have curves.
+    pub curves: bool,
+    /// The policies, by name.
+    pub policies: Vec<String>,
+    /// The hash of each machine. Machines vary faster than policies.
+    pub machines: Vec<String>,
 }
 
 /// The facts of an entry, by its kind.
@@ -164,7 +180,16 @@ pub(super) fn write_results(to: &mut File, facts: &ResultFacts, body: &[u8]) -> 
         hasher: Xxh3Default::new(),
     };
     checked.write_all(body)?;
-    finish(checked, &serde_json::to_vec(facts)?, RESULTS)?;
+    let mut json = serde_json::to_vec(facts)?;
+    if json.len() as u64 > MOST_FACTS {
+        // Without the names of policies and machines, the results serve the same request alone.
+        let facts = facts.clone();
+        json = serde_json::to_vec(&ResultFacts {
+            cells: None,
+            ..facts
+        })?;
+    }
+    finish(checked, &json, RESULTS)?;
     to.stream_position()
 }
 

@@ -7,6 +7,7 @@
 //! themselves are a file for each trace and request.
 //! `docs/decisions/0019-where-comparisons-keep-what-they-learned.md` gives the reasons.
 
+mod cells;
 mod entry;
 mod folder;
 mod foreseen;
@@ -29,12 +30,13 @@ use crate::source::Trace;
 use crate::source::origin::can_be_opened_again;
 use crate::source::reduced::family;
 
-pub use entry::{Facts, ReducedFacts, ResultFacts};
+pub(crate) use cells::KnownResults;
+pub use entry::{Facts, ReducedFacts, ResultCells, ResultFacts};
 pub(crate) use folder::FoundEntry;
 pub use folder::{CacheEntry, TraceCache};
 pub(crate) use pass::CachedPass;
 pub use results::read_whole;
-pub(crate) use results::{ResultRequest, TraceContent, build};
+pub(crate) use results::{ResultRequest, TraceContent, build, content_now};
 pub(crate) use values::KeptValue;
 
 /// The maximum size of the cache without another wish.

@@ -54,7 +54,7 @@ impl<'a> KeptValue<'a> {
         let body = serde_json::to_vec(value).map_err(io::Error::from);
         let kept = body.and_then(|body| {
             self.request
-                .write(self.path, self.content, self.accesses, &body)
+                .write(self.path, self.content, self.accesses, None, &body)
         });
         warn(self.request.cache(), &self.name(), kept);
     }

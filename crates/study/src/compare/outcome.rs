@@ -6,7 +6,9 @@ use broadleaf_metrics::RanBefore;
 use broadleaf_model::{Outcome, Plan};
 
 use super::{refuse_empty, replay};
-use crate::cache::{ResultRequest, TraceCache, TraceContent, keep, keep_foreseen};
+use crate::cache::{
+    KnownResults, ResultRequest, TraceCache, TraceContent, content_now, keep, keep_foreseen,
+};
 use crate::failure::Failure;
 use crate::source::{Trace, TraceReading};
 use crate::watch::Watch;
@@ -29,6 +31,7 @@ pub(super) struct Replayable<'a> {
     pub(super) trace: &'a mut Trace,
     /// Traces that run before in the same memory.
     pub(super) earlier: &'a mut [Trace],
+    /// The reading, as far as results depend on it.
     pub(super) reading: &'a TraceReading,
     pub(super) plan: &'a Plan,
     pub(super) cache: Option<&'a TraceCache>,
@@ -38,11 +41,12 @@ pub(super) struct Replayable<'a> {
 }
 
 impl Replayable<'_> {
-    /// Returns the results that the cache holds for this request. Without them, replays the trace
-    /// and keeps what was learned.
+    /// Returns the results that the cache holds for this request. Replays the trace for those that
+    /// it lacks, and keeps what was learned.
     ///
     /// # Errors
-    /// If a trace cannot be read or is damaged or empty, or if the replay refuses it.
+    /// If a trace cannot be read or is damaged or empty, if it changes meanwhile, or if the replay
+    /// refuses it.
     pub(super) fn outcome(self) -> Result<HashedOutcome, Failure> {
         let Self {
             path,
@@ -58,22 +62,48 @@ impl Replayable<'_> {
         let results = cache.filter(|_| earlier.is_empty());
         let results = results.and_then(|cache| ResultRequest::new(cache, reading, plan));
         let known = results.as_ref().filter(|_| !anew);
-        if let Some(found) = known.and_then(|results| results.find(trace)) {
-            return Ok(HashedOutcome {
-                outcome: found.outcome,
-                hash: found.content.hash.clone(),
-                content: Some(found.content),
-                after: Vec::new(),
-            });
-        }
-        let mut outcome = replay(earlier, trace, plan, watch)?;
+        let known = known.and_then(|results| results.find(trace));
+        let missing = known.as_ref().and_then(KnownResults::missing);
+        let known = match (known, missing) {
+            (Some(known), None) => {
+                let content = known.content.clone();
+                return Ok(HashedOutcome {
+                    outcome: known.outcome(),
+                    hash: content.hash.clone(),
+                    content: Some(content),
+                    after: Vec::new(),
+                });
+            }
+            (known, missing) => known.zip(missing),
+        };
+        // Where the plan has no such part, all of it is replayed.
+        let part = known.and_then(|(known, mut missing)| {
+            if plan.limits().is_none() && trace.entry().is_none() {
+                // The whole trace is read, and its reduced form is to serve all machines.
+                missing.machines = (0..plan.machines().len()).collect();
+            }
+            let part = plan.part(&missing.policies, &missing.machines)?;
+            Some((part, known, missing))
+        });
+        let replayed = part.as_ref().map_or(plan, |(part, ..)| part);
+        let mut outcome = replay(earlier, trace, replayed, watch)?;
         trace.finish()?;
         refuse_empty(outcome.trace.accesses, trace, "compare")?;
         if let (Some(cache), Some(parts)) = (cache, outcome.reduced.take()) {
-            keep(cache, path, trace, plan.machines(), &outcome, &parts);
+            keep(cache, path, trace, replayed.machines(), &outcome, &parts);
         }
         if let Some(cache) = cache {
             keep_foreseen(cache, trace, &outcome);
+        }
+        if let Some((_, known, missing)) = part {
+            let read = trace.content().or_else(|| content_now(trace));
+            if read.is_none_or(|read| read != known.content) {
+                return Err(Failure::Failed(format!(
+                    "{} changed while it was read: compare it again",
+                    trace.name()
+                )));
+            }
+            outcome = known.with(&missing, outcome);
         }
         if let Some(results) = results {
             results.keep(path, trace, &outcome);

@@ -1,6 +1,6 @@
 //! The options of reading a trace.
 
-use broadleaf_trace::VisitEnds;
+use broadleaf_trace::{Header, VisitEnds};
 
 use super::origin::PassCount;
 
@@ -20,6 +20,16 @@ pub struct TraceReading {
 }
 
 impl TraceReading {
+    /// The reading of a recording with this header, if it is known: without fetches where the
+    /// recording holds none.
+    pub(crate) fn of_recording(self, header: Option<&Header>) -> Self {
+        let may_hold = header.is_none_or(|header| header.options.instruction_pages);
+        Self {
+            fetches: self.fetches && may_hold,
+            ..self
+        }
+    }
+
     /// What results depend on, as text. The number of passes changes no result, and a damaged trace
     /// has no entry in the cache.
     pub(crate) fn identity(&self) -> String {

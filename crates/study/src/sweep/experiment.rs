@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use broadleaf_machine::Machine;
+use broadleaf_units::plain_toml;
 use toml::de::{DeTable, DeValue};
 
 use super::conditions::{MemoryCondition, conditions};
@@ -153,8 +154,9 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn experiment(&self) -> Result<Experiment, Failure> {
         let file = &self.file;
-        let parsed = DeTable::parse(file.text)
-            .map_err(|error| file.wrong(error.span().unwrap_or(0..0), error.message()))?;
+        let parsed = DeTable::parse(file.text).map_err(|error| {
+            file.wrong(error.span().unwrap_or(0..0), &plain_toml(error.message()))
+        })?;
         let top = parsed.get_ref();
         check_keys(file, top, KeyTable::Experiment)?;
         let stem = Path::new(file.name).file_stem().unwrap_or_default();

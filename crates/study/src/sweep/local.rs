@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use super::data_set::DataSet;
 use super::experiment::Experiment;
 use super::plan::{SweepPlan, plan};
 use super::task::SweepTask;
+use super::turns::Turns;
 use crate::cache::TraceCache;
 use crate::compare::available_threads;
 use crate::failure::Failure;
@@ -54,12 +55,12 @@ pub fn sweep(
     let open: usize = tasks.iter().map(|task| task.cells.len()).sum();
     let threads = threads.map_or_else(available_threads, NonZero::get);
     let workers = threads.min(tasks.len());
-    let each = NonZero::new(threads / workers.max(1));
     let beside = NonZero::new(workers).unwrap_or(NonZero::<usize>::MIN);
     let tallies: Vec<Arc<Tally>> = tasks.iter().map(|_| Arc::default()).collect();
     let total: u64 = tasks.iter().map(SweepTask::work).sum();
     let bar = watch.begin(&format!("sweeping {open} cells"), Work::Accesses(total));
-    let next = AtomicUsize::new(0);
+    let threads = NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN);
+    let turns = Turns::new(threads, tasks.iter().map(SweepTask::work));
     let stops = AtomicBool::new(false);
     let mut computed = 0;
     let mut fatal = None;
@@ -67,16 +68,18 @@ pub fn sweep(
         let (sender, receiver) = channel();
         for _ in 0..workers {
             let (sender, tasks, tallies) = (sender.clone(), &tasks, &tallies);
-            let (next, stops) = (&next, &stops);
+            let (turns, stops) = (&turns, &stops);
             scope.spawn(move || {
-                while !stops.load(Ordering::Relaxed) {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(task) = tasks.get(number) else { break };
+                while !stops.load(Ordering::Relaxed)
+                    && let Some(turn) = turns.next()
+                    && !stops.load(Ordering::Relaxed)
+                {
+                    let number = turn.task;
                     let watch = TallyWatch {
                         tally: &tallies[number],
                         stops,
                     };
-                    let done = task.run(each, beside, cache, &watch);
+                    let done = tasks[number].run(Some(turn.threads), beside, cache, &watch);
                     if sender.send((number, done)).is_err() {
                         break;
                     }

@@ -17,6 +17,7 @@ mod rounds;
 mod rows;
 mod show;
 mod task;
+mod turns;
 mod values;
 
 pub use cells::{SweepCell, TraceCells};

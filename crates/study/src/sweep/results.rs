@@ -1,6 +1,6 @@
 //! Questions to a data set: filters and means by group, and SQL by an installed DuckDB.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
@@ -33,6 +33,8 @@ struct GroupedMeans {
     by: Vec<String>,
     figures: Vec<String>,
     groups: Vec<Group>,
+    /// The number of cells, and the versions that computed them.
+    origin: String,
 }
 
 /// The cells that have equal values in the columns of groups.
@@ -80,6 +82,7 @@ pub fn result_picture(folder: &Path, question: &ResultQuestion) -> Result<String
         by,
         figures,
         groups,
+        origin,
     } = answer(folder, question)?;
     let (axis, of_lines) = by.split_last().expect("a question has columns of groups");
     let name = |group: &Group| match of_lines.is_empty() {
@@ -121,7 +124,7 @@ pub fn result_picture(folder: &Path, question: &ResultQuestion) -> Result<String
                 .collect(),
         })
         .collect();
-    means_svg(&panels, axis, &places).map_err(Failure::wrong)
+    means_svg(&panels, axis, &places, &origin).map_err(Failure::wrong)
 }
 
 fn answer(folder: &Path, question: &ResultQuestion) -> Result<GroupedMeans, Failure> {
@@ -158,11 +161,13 @@ fn answer(folder: &Path, question: &ResultQuestion) -> Result<GroupedMeans, Fail
     // The groups in the order of their first rows.
     let mut order: Vec<Vec<&str>> = Vec::new();
     let mut groups: BTreeMap<Vec<&str>, (u64, Vec<Mean>)> = BTreeMap::new();
+    let mut versions = BTreeSet::new();
     for row in &rows {
         let text = |name: &str| row.get(name).map_or("", String::as_str);
         if !filters.iter().all(|(name, wanted)| text(name) == *wanted) {
             continue;
         }
+        versions.insert(text("version"));
         let key: Vec<&str> = by.iter().map(|name| text(name)).collect();
         if !groups.contains_key(&key) {
             order.push(key.clone());
@@ -187,7 +192,10 @@ fn answer(folder: &Path, question: &ResultQuestion) -> Result<GroupedMeans, Fail
         let key = key.into_iter().map(str::to_owned).collect();
         Group { key, cells, means }
     };
+    let cells: u64 = groups.values().map(|(cells, _)| cells).sum();
+    let versions: Vec<&str> = versions.into_iter().collect();
     Ok(GroupedMeans {
+        origin: format!("{cells} cells of broadleaf {}", versions.join(", ")),
         groups: order.into_iter().map(group).collect(),
         by,
         figures: means,

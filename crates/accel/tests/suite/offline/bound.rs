@@ -3,7 +3,7 @@
 
 use super::{all_cycles, cases, machine, replay, some_prices, tlb_cycles};
 use broadleaf_metrics::CellResult;
-use broadleaf_model::Outcome;
+use broadleaf_model::{Outcome, ReplayNote};
 use broadleaf_oracle::offline::ReferenceStream as Stream;
 use broadleaf_oracle::random::{Rng, Script, near};
 use broadleaf_oracle::{OwnedItem, Recording};
@@ -26,7 +26,7 @@ fn policies() -> Vec<&'static str> {
 
 fn notes_of_bound(outcome: &Outcome) -> bool {
     let mut notes = outcome.notes.iter();
-    notes.any(|note| note.contains("is no bound here"))
+    notes.any(|note| note.text.contains("is no bound here"))
 }
 
 fn assert_bound(outcome: &Outcome, cycles: fn(&CellResult) -> u64, seed: u64) {
@@ -67,7 +67,7 @@ fn it_is_never_worse_than_a_policy_compared() {
             let compared = [&policies[..], &[offline]].concat();
             let outcome = replay(&recording, &compared, machine(entries, &orders), kib);
             assert_bound(&outcome, cycles, seed);
-            let makes = |note: &&String| note.contains("makes the promotions of");
+            let makes = |note: &&ReplayNote| note.text.contains("makes the promotions of");
             followed += outcome.notes.iter().filter(makes).count();
         }
     }

@@ -3,7 +3,7 @@
 use super::lookups::summed;
 use super::{HeardSteps, listening};
 use crate::offline::{machine, replay_on};
-use broadleaf_model::{Outcome, StepsWanted};
+use broadleaf_model::{Outcome, ReplayNote, StepsWanted};
 use broadleaf_oracle::random::{Rng, near};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ fn of_several_runs_the_listener_to_that_of_the_result_hears_the_end() {
         assert!(replay.heard.keys().eq(&names), "seed {seed}");
         assert!(replay.made.keys().eq(&names), "seed {seed}");
         assert_eq!(replay.made["4k"], replay.made["greedy"], "seed {seed}");
-        let makes = |note: &&String| note.contains("makes the promotions of");
+        let makes = |note: &&ReplayNote| note.text.contains("makes the promotions of");
         followed += replay.outcome.notes.iter().filter(makes).count();
         tried += replay.made["offline"] - replay.made["4k"];
     }
