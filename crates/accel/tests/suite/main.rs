@@ -25,6 +25,7 @@ mod neighbours;
 mod observers;
 mod offline;
 mod one_memory;
+mod parts;
 mod populate;
 mod quiet;
 mod recency;

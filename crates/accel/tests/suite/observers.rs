@@ -33,7 +33,7 @@ const POLICIES: [&str; 7] = [
 const PAGES: u64 = 4 * BLOCK;
 
 /// Loads and stores of two address spaces, with pages that are given back meanwhile.
-fn random(seed: u64) -> Items {
+pub(crate) fn random(seed: u64) -> Items {
     let mut random = SplitMix64::new(seed);
     let mut items = Items::new(Grain::Page);
     for space in [0, 1] {
