@@ -121,8 +121,8 @@ fn four_machines_are_one_matrix() {
     let shows = |name: &str| picture.contains(&format!("\n{name}\n"));
     assert!(picture.starts_with("<svg "), "{picture}");
     assert!(names.split(',').all(shows), "{picture}");
-    // Each cell and the ground are rectangles.
-    assert_eq!(picture.matches("<rect").count(), 1 + 2 * 4, "{picture}");
+    // The ground, each cell, and the frame of the chosen one of each machine are rectangles.
+    assert_eq!(picture.matches("<rect").count(), 1 + 2 * 4 + 4, "{picture}");
 }
 
 #[test]
