@@ -13,7 +13,7 @@ const MACHINES: [&str; 5] = [
     "neoverse-n1",
     "skylake-1g",
 ];
-/// Policies that promote at faults, with a daemon, from reservations, at misses, and with foresight.
+/// Policies that promote at faults, with a daemon, from reservations, at misses, with foresight.
 const POLICIES: [&str; 8] = [
     "4k",
     "greedy",
