@@ -101,5 +101,9 @@ pub fn run(bytes: &[u8]) {
         return;
     }
     let pieces = Pieces(Cursor::new(bytes.to_vec()), 1 + bytes.len() % 7);
-    assert_eq!(import(entry, pieces, &options), whole);
+    let in_pieces = import(entry, pieces, &options);
+    let error = in_pieces.as_ref().and_then(|found| found.error.as_ref());
+    if !error.is_some_and(is_packed) {
+        assert_eq!(in_pieces, whole);
+    }
 }

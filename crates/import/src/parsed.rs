@@ -17,7 +17,7 @@ use crate::source::Opened;
 const PARSERS: usize = 2;
 /// The bytes of a piece, whose references stay in a processor's cache.
 const PIECE: usize = 2 * LONGEST;
-/// The number of pieces that wait for a parser, or behind it.
+/// The number of pieces that wait for a parser, and of those that it has parsed.
 const WAITING: usize = 2;
 
 /// Parses the lines of a format.
@@ -51,7 +51,7 @@ struct LinePiece {
 pub(crate) struct ParsedLines {
     name: String,
     decompressed: bool,
-    /// What the parsers return, in turn.
+    /// The pieces that the parsers return, in turn.
     parsed: Vec<Receiver<LinePiece>>,
     /// The number of pieces before the current one.
     pieces: usize,
@@ -62,7 +62,7 @@ pub(crate) struct ParsedLines {
     /// Lines and bytes before the current piece.
     lines: u64,
     bytes: u64,
-    /// Which lines are records.
+    /// Returns true for lines that are records.
     is_record: fn(&[u8]) -> bool,
     /// The text is at its end, or nothing was read after an error.
     has_ended: bool,
@@ -172,7 +172,7 @@ impl ParsedLines {
         ImportError::record(&self.name, self.spot(number, offset), reason)
     }
 
-    /// The place of a line of the current piece, after so many lines and bytes of it.
+    /// The place of a line of the current piece, after these numbers of its lines and bytes.
     const fn spot(&self, lines: u64, bytes: usize) -> Spot {
         Spot {
             noun: "line",
@@ -183,7 +183,7 @@ impl ParsedLines {
     }
 }
 
-/// Starts the threads. Returns what the parsers return, in turn.
+/// Starts the threads. Returns the channels of the parsers, in turn.
 fn threads<P: LineParser>(
     bytes: Bytes,
     used: Receiver<LinePiece>,
@@ -265,7 +265,7 @@ fn cut(mut from: Bytes, parsers: &[SyncSender<LinePiece>], used: &Receiver<LineP
     }
 }
 
-/// Parses pieces up to an empty one, or to the first line that is wrong.
+/// Parses pieces, up to the first line that is wrong.
 fn parse<P: LineParser>(pieces: &Receiver<LinePiece>, done: &SyncSender<LinePiece>) {
     let mut parser = P::default();
     while let Ok(mut piece) = pieces.recv() {

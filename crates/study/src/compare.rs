@@ -259,11 +259,12 @@ pub(crate) fn compare_beside(
             accelerators: explained(&plan, &trace),
         });
     }
+    let kept_reading = reading.of_recording(trace.header().or(head.as_ref()));
     let replayable = Replayable {
         path,
         trace: &mut trace,
         earlier: &mut earlier,
-        reading: &reading.of_recording(head.as_ref()),
+        reading: &kept_reading,
         plan: &plan,
         cache,
         // A plan that is shown is carried out.

@@ -13,36 +13,63 @@ impl Plan {
         if !self.identity()?.is_by_cell {
             return None;
         }
+        // A field that is added has to be named here.
+        let Self {
+            policies: all_policies,
+            foreseen: _,
+            baseline: _,
+            machines: all_machines,
+            most_blocks,
+            most_kept,
+            most_next_uses,
+            keeps_reduced,
+            expected,
+            most_course,
+            threads,
+            segments,
+            around_workers,
+            curves,
+            ranges: _,
+            limits,
+            layouts: _,
+            most_bytes,
+            interim: _,
+            frames: _,
+            tables,
+            all_visits,
+            restarts,
+            listening: _,
+            one_memory: _,
+        } = self;
         let policy = |&place: &usize| {
-            let name = self.policies.get(place)?.name();
+            let name = all_policies.get(place)?.name();
             let policy = broadleaf_policy::parse(&name).ok()?;
             (policy.name() == name).then_some(policy)
         };
         let policies: Option<Vec<_>> = policies.iter().map(policy).collect();
-        let machines = machines.iter().map(|&place| self.machines.get(place));
+        let machines = machines.iter().map(|&place| all_machines.get(place));
         let machines: Option<Vec<_>> = machines.map(Option::<&_>::cloned).collect();
         let mut part = Self::of(policies?, machines?).ok()?;
-        if let Some(limits) = &self.limits {
+        if let Some(limits) = limits {
             part = part.limited_to(limits.as_ref().clone()).ok()?;
         }
-        // What a plan with an identity may have beside policies, machines and memory.
         Some(Self {
-            most_blocks: self.most_blocks,
-            most_kept: self.most_kept,
-            most_next_uses: self.most_next_uses,
-            keeps_reduced: self.keeps_reduced,
-            expected: self.expected.clone(),
-            most_course: self.most_course,
-            threads: self.threads,
-            segments: self.segments,
-            around_workers: self.around_workers.clone(),
-            curves: self.curves,
-            most_bytes: self.most_bytes,
-            tables: self.tables,
-            all_visits: self.all_visits,
-            restarts: self.restarts,
+            most_blocks: *most_blocks,
+            most_kept: *most_kept,
+            most_next_uses: *most_next_uses,
+            keeps_reduced: *keeps_reduced,
+            expected: expected.clone(),
+            most_course: *most_course,
+            threads: *threads,
+            segments: *segments,
+            around_workers: around_workers.clone(),
+            curves: *curves,
             // With the knowledge whether the trace holds fetches.
-            limits: self.limits.clone(),
+            limits: limits.clone(),
+            most_bytes: *most_bytes,
+            tables: *tables,
+            all_visits: *all_visits,
+            restarts: *restarts,
             ..part
         })
     }

@@ -14,7 +14,7 @@ use super::entry::{self, Facts, ResultCells, ResultFacts};
 use super::folder::{RESULTS, TraceCache, name_of, name_prefix, remove_damaged, use_now};
 use super::results::{self, Stored, TraceContent, build};
 
-/// What the cache knows of the results of a request.
+/// The results of a request that the cache has.
 pub(crate) struct KnownResults {
     /// The bytes of the trace.
     pub(crate) content: TraceContent,
@@ -30,6 +30,12 @@ impl ResultCells {
     /// The number of results.
     const fn len(&self) -> usize {
         self.policies.len() * self.machines.len()
+    }
+
+    /// Returns true if some policies and machines are among those of an entry.
+    pub(super) fn meets(&self, cells: &Self) -> bool {
+        let meets = |own: &[String], others: &[String]| own.iter().any(|one| others.contains(one));
+        meets(&self.policies, &cells.policies) && meets(&self.machines, &cells.machines)
     }
 
     /// Returns true if the results of an entry are such as those of these policies and machines
@@ -97,17 +103,21 @@ impl KnownResults {
                 && let Facts::Results(facts) = tail.facts
                 && self.may_take_from(&facts)
                 && let Some(cells) = facts.cells
+                && self.wanted.meets(&cells)
             {
-                entries.push((self.new_in(&cells).len(), path, file, cells));
+                entries.push((self.new_in(&cells).len(), path, cells));
             }
         }
         // Those with the most results first: the others are seldom read then.
         entries.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
-        for (_, path, file, cells) in entries {
+        for (_, path, cells) in entries {
             let new = self.new_in(&cells);
             if new.is_empty() {
                 continue;
             }
+            let Ok(file) = File::open(&path) else {
+                continue;
+            };
             let serves = |facts: &ResultFacts| self.may_take_from(facts);
             let body = results::open(&file, serves);
             let read = |body: &[u8]| results::read(body, cells.len());
@@ -153,12 +163,8 @@ impl KnownResults {
     }
 
     /// Takes results and their notes out of an entry, by the places of results there and here.
-    fn take(&mut self, places: BTreeMap<usize, usize>, mut stored: Stored) {
-        self.notes = joined(
-            std::mem::take(&mut self.notes),
-            stored.take_notes(),
-            &places,
-        );
+    fn take(&mut self, mut places: BTreeMap<usize, usize>, mut stored: Stored) {
+        let notes = stored.take_notes();
         self.trace = stored.trace;
         for (place, result) in stored.results.into_iter().enumerate() {
             let Some(&to) = places.get(&place) else {
@@ -166,11 +172,13 @@ impl KnownResults {
             };
             let policy = &self.wanted.policies[to / self.wanted.machines.len()];
             if result.policy != *policy {
+                places.remove(&place);
                 continue;
             }
             let curve = result.curve.filter(|_| self.wanted.curves);
             self.results[to] = Some(CellResult { curve, ..result });
         }
+        self.notes = joined(std::mem::take(&mut self.notes), notes, &places);
     }
 
     /// The policies and machines whose results are not all known. `None` if all results are known.

@@ -142,8 +142,8 @@ impl<'a> ResultRequest<'a> {
         }
     }
 
-    /// What the cache knows of the results of the request for an open trace: all of them, or those
-    /// that other requests had. A damaged entry is removed.
+    /// The results of the request for an open trace that the cache has: all of them, or those that
+    /// other requests had. A damaged entry is removed.
     pub(crate) fn find(&self, trace: &Trace) -> Option<KnownResults> {
         let content = self.content(trace)?;
         let read = |body: &[u8]| read(body, self.results);
@@ -183,7 +183,10 @@ impl<'a> ResultRequest<'a> {
         let file = File::open(path).ok().filter(|_| self.cells.is_some());
         let tail = file.and_then(|file| entry::tail(&file).ok());
         tail.is_some_and(|tail| match (&self.cells, &tail.facts) {
-            (Some(wanted), Facts::Results(facts)) => wanted.may_take_from(facts),
+            (Some(wanted), Facts::Results(facts)) => {
+                let cells = facts.cells.as_ref();
+                wanted.may_take_from(facts) && cells.is_some_and(|cells| wanted.meets(cells))
+            }
             _ => false,
         })
     }
@@ -218,9 +221,15 @@ impl<'a> ResultRequest<'a> {
 
     /// Keeps the results of a trace that was read to its end. A failure costs speed only, and is
     /// named in a warning.
-    pub(crate) fn keep(&self, path: &Path, trace: &Trace, outcome: &Outcome) {
+    pub(crate) fn keep(
+        &self,
+        path: &Path,
+        trace: &Trace,
+        content: Option<&TraceContent>,
+        outcome: &Outcome,
+    ) {
         // No later command finds a trace from a pipe by its path.
-        let content = trace.content().filter(|_| can_be_opened_again(path));
+        let content = content.filter(|_| can_be_opened_again(path));
         let Some(content) = content else {
             return;
         };
@@ -242,7 +251,7 @@ impl<'a> ResultRequest<'a> {
             Ok((read(&body, self.results)? == stored).then_some(body))
         };
         let kept = body().and_then(|body| match body {
-            Some(body) => self.write(path, &content, outcome.trace.accesses, cells, &body),
+            Some(body) => self.write(path, content, outcome.trace.accesses, cells, &body),
             None => Ok(()),
         });
         warn(self.cache, trace.name(), kept);
@@ -318,13 +327,13 @@ pub(crate) fn content_now(trace: &Trace) -> Option<TraceContent> {
     Some(TraceContent { hash, bytes })
 }
 
-/// Reads the body of an entry of so many results.
+/// Reads the body of an entry with this number of results.
 ///
 /// # Errors
 /// If the body is not such an entry.
 pub(super) fn read(body: &[u8], results: usize) -> io::Result<Stored> {
     let mut stored: Stored = serde_json::from_slice(body)?;
-    if stored.results.len() != results {
+    if [stored.results.len(), stored.caches.len()] != [results; 2] {
         let number = stored.results.len();
         let wrong = format!("it has {number} results, and not {results}");
         return Err(io::Error::new(io::ErrorKind::InvalidData, wrong));

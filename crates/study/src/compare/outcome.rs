@@ -78,7 +78,7 @@ impl Replayable<'_> {
         };
         // Where the plan has no such part, all of it is replayed.
         let part = known.and_then(|(known, mut missing)| {
-            if plan.limits().is_none() && trace.entry().is_none() {
+            if plan.keeps_reduced() && plan.limits().is_none() && trace.entry().is_none() {
                 // The whole trace is read, and its reduced form is to serve all machines.
                 missing.machines = (0..plan.machines().len()).collect();
             }
@@ -95,9 +95,10 @@ impl Replayable<'_> {
         if let Some(cache) = cache {
             keep_foreseen(cache, trace, &outcome);
         }
+        let mut content = trace.content();
         if let Some((_, known, missing)) = part {
-            let read = trace.content().or_else(|| content_now(trace));
-            if read.is_none_or(|read| read != known.content) {
+            content = content.or_else(|| content_now(trace));
+            if content.as_ref() != Some(&known.content) {
                 return Err(Failure::Failed(format!(
                     "{} changed while it was read: compare it again",
                     trace.name()
@@ -106,7 +107,7 @@ impl Replayable<'_> {
             outcome = known.with(&missing, outcome);
         }
         if let Some(results) = results {
-            results.keep(path, trace, &outcome);
+            results.keep(path, trace, content.as_ref(), &outcome);
         }
         let mut after = Vec::new();
         for trace in earlier {
@@ -119,7 +120,7 @@ impl Replayable<'_> {
         Ok(HashedOutcome {
             outcome,
             hash: trace.hash().unwrap_or_default(),
-            content: trace.content(),
+            content,
             after,
         })
     }

@@ -194,7 +194,7 @@ impl TaskReplays<'_> {
             watch: self.watch,
             failed: &failed,
         };
-        let fetches = self.reading(jobs).fetches;
+        let shared_reading = self.reading(jobs);
         let readers: Vec<SharedReader> = jobs.iter().map(|_| shared.reader()).collect();
         std::thread::scope(|scope| {
             let (watch, failed) = (&watch, &failed);
@@ -204,9 +204,11 @@ impl TaskReplays<'_> {
                     footprint,
                     others: (jobs.len() * self.tasks.get()) as u64 - 1,
                 };
-                // Fetches cut visits, so that samples of memory come at other times. A replay that
-                // reads fetches for others keeps no result.
-                let is_own = self.reading(&[*job]).fetches == fetches;
+                // Fetches and executions cut visits, so that samples of memory come at other
+                // times. A replay that reads them for others keeps no result.
+                let own = self.reading(&[*job]);
+                let is_own =
+                    (own.fetches, own.ends) == (shared_reading.fetches, shared_reading.ends);
                 let cache = self.cache.filter(|_| is_own);
                 scope.spawn(move || {
                     let done = self.job(*job, each, watch, cache, beside);

@@ -129,7 +129,7 @@ mod tests {
         for (threads, works, expected) in [
             (2, &[7, 7, 7, 7][..], &[1, 1][..]),
             (4, &[70, 10, 10, 10], &[3, 1]),
-            // Nobody waits whose part is a thread.
+            // A task whose part is a thread does not wait.
             (8, &[7, 7, 7, 7, 7], &[2, 2, 2, 1, 1]),
             (8, &[90, 10], &[7, 1]),
             (2, &[90, 10], &[2]),
