@@ -160,6 +160,22 @@ const fn digits() -> [u8; 256] {
     digits
 }
 
+/// The number of the hexadecimal digits that a text begins with, and their count. Of more than 16
+/// digits, the number is that of the last 16.
+#[inline]
+pub(crate) fn leading_digits(text: &[u8]) -> (u64, usize) {
+    let (mut number, mut count) = (0, 0);
+    for byte in text {
+        let digit = DIGITS[usize::from(*byte)];
+        if digit == NO_DIGIT {
+            break;
+        }
+        number = number << 4 | u64::from(digit);
+        count += 1;
+    }
+    (number, count)
+}
+
 /// A hexadecimal number, perhaps after `0x`; `None` for other words, and beyond 64 bits.
 #[inline]
 pub(crate) fn hexadecimal(word: &[u8]) -> Option<u64> {
@@ -253,6 +269,12 @@ mod tests {
             assert_eq!(hexadecimal(&[byte]), digit);
         }
         assert_eq!(hexadecimal(b"ffffffffffffffff"), Some(u64::MAX));
+        assert_eq!(leading_digits(b"1Fx"), (31, 2));
+        assert_eq!(leading_digits(b"x1"), (0, 0));
+        assert_eq!(
+            leading_digits(b"71234567890abcdef"),
+            (0x1234_5678_90ab_cdef, 17)
+        );
         assert_eq!(number(b"18446744073709551615", 10), Some(u64::MAX));
         for wrong in [&b"18446744073709551616"[..], b"1f", b"-1"] {
             assert_eq!(number(wrong, 10), None);

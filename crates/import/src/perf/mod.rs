@@ -6,7 +6,7 @@ use broadleaf_units::Described;
 use crate::catalogue::ForeignFormat;
 use crate::error::ImportError;
 use crate::import::{ImportEntry, ImportOptions, LeftOut, OpenedImport};
-use crate::lines::{hexadecimal, shown, words};
+use crate::lines::{hexadecimal, leading_digits, shown, words};
 use crate::parsed::{LineParser, ParsedLines};
 use crate::references::{Reference, ReferenceImporter, ReferenceReader};
 use crate::source::ImportSource;
@@ -156,6 +156,11 @@ fn leading_hexadecimal(mut text: &[u8]) -> Option<(u64, &[u8])> {
     }
     while let [b' ' | b'\t', rest @ ..] = text {
         text = rest;
+    }
+    let (number, count) = leading_digits(text);
+    let rest = &text[count..];
+    if (1..=16).contains(&count) && matches!(rest, [] | [b' ' | b'\t', ..]) {
+        return Some((number, rest));
     }
     let end = text.iter().position(|byte| matches!(byte, b' ' | b'\t'));
     let (word, rest) = text.split_at(end.unwrap_or(text.len()));
