@@ -28,11 +28,11 @@ pub(crate) trait LineParser: Default + Send + 'static {
     /// The reference of a record.
     ///
     /// # Errors
-    /// What is wrong with the line.
+    /// The fault of the line.
     fn parse(&mut self, line: &[u8]) -> Result<Reference, String>;
 }
 
-/// A piece of the text, and what was read in it.
+/// A piece of the text, and its references.
 #[derive(Default)]
 struct LinePiece {
     /// Whole lines; the last one of the text may lack its end.

@@ -142,13 +142,13 @@ pub struct Outcome {
 /// A note that a reader of the numbers needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayNote {
-    /// What the note is about.
+    /// The subject of the note.
     pub about: NoteAbout,
     /// The note as a sentence.
     pub text: String,
 }
 
-/// What a note is about.
+/// The subject of a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoteAbout {
     /// The trace, whatever it is replayed under.

@@ -25,8 +25,8 @@ pub struct MeansPanel {
 }
 
 /// Returns means as SVG. `axis` names the horizontal axis, and `places` the values on it. `origin`
-/// says what the means are of. The axis of a figure is logarithmic if its means differ by a factor
-/// of 100.
+/// names the cells behind the means. The axis of a figure is logarithmic if its means differ by a
+/// factor of 100.
 ///
 /// # Errors
 /// If no figure has a mean.

@@ -118,7 +118,7 @@ fn results_of_several_requests_serve_another() {
     assert_eq!(output("csv", &[]), output("csv", &["--no-cache"]));
     assert!(!replayed(&caches, &trace, &["--policy", "greedy"]));
     assert_eq!(entries_of(&caches, ".results"), kept);
-    // What is missing of these is replayed.
+    // The results that are missing here are replayed.
     let all = [&["--policy", "4k,pop-64,pop-128"][..], &machines].concat();
     assert!(replayed(&caches, &trace, &all));
 }

@@ -58,7 +58,7 @@ pub(crate) static PERF: ForeignFormat = ForeignFormat {
 /// The first address of the kernel, on processors that perf takes memory samples on.
 const KERNEL: u64 = 1 << 63;
 
-/// Parses samples. What it keeps spares work, and changes no sample.
+/// Parses samples. The starts that it keeps spare work, and change no sample.
 #[derive(Default)]
 struct PerfParser {
     /// How the last samples of two events began, the last one first. The next sample mostly begins
