@@ -5,7 +5,7 @@
 //! matches every region, so that `tried_regions` lists all regions with their access counts. The
 //! files belong to the whole machine. If a kdamond exists already, it is left as it is.
 
-use super::frames::{held, summed, watched};
+use super::frames::{WatchedPage, held, summed, watched};
 use super::kdamonds::{KdamondList, MADE};
 use super::{BlockHeat, FoundHeat, HeatMeter, no};
 use crate::seen::{BLOCK_BYTES, LivePages, PAGE_BYTES, PAGES, ProcessId};
@@ -28,6 +28,9 @@ const LONGEST: Duration = Duration::from_secs(2);
 const REGIONS: [(&str, u64); 2] = [("min", 100), ("max", 4_000)];
 /// The greatest number of ranges of frames that are given to DAMON.
 const RANGES: usize = 512;
+/// The greatest number of runs of frames that DAMON tells apart. It splits regions at random
+/// places, so it needs several regions for each run.
+const MOST_RUNS: usize = 1_000;
 
 /// A range of addresses or frames, with accesses in an aggregation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,7 +212,8 @@ pub(super) fn virtual_regions(
     })
 }
 
-/// Watches the frames of the process.
+/// Watches the frames of the process. Where frames of distant blocks lie side by side, a region
+/// holds pages of several blocks, and all of them would seem to be used.
 pub(super) fn frame_regions(
     meter: &HeatMeter,
     process: ProcessId,
@@ -218,6 +222,13 @@ pub(super) fn frame_regions(
 ) -> Result<FoundHeat, String> {
     let kdamond = Kdamond::new(meter, "paddr", window, &MADE)?;
     let frames = watched(meter, process, pages)?;
+    let runs = runs(&frames);
+    if runs > MOST_RUNS {
+        return Err(format!(
+            "memory is fragmented: the frames of the process lie in {runs} runs, and DAMON tells \
+             {MOST_RUNS} apart"
+        ));
+    }
     let ranges = ranges(frames.iter().map(|page| page.frame));
     let regions = kdamond.target().join("regions");
     write(&regions.join("nr_regions"), ranges.len())?;
@@ -236,6 +247,13 @@ pub(super) fn frame_regions(
         blocks: summed(pages, used),
         ..FoundHeat::default()
     })
+}
+
+/// The runs of pages, sorted by frame, in each of which blocks are the same or neighbours.
+fn runs(pages: &[WatchedPage]) -> usize {
+    pages
+        .chunk_by(|one, next| one.index.abs_diff(next.index) <= 1)
+        .count()
 }
 
 /// Returns at most [`RANGES`] ranges that hold sorted frames: the largest gaps are left out.
@@ -300,6 +318,20 @@ mod tests {
         assert_eq!(joined[0], 0..3);
         assert_eq!(joined[RANGES - 1].end, 599_003);
         assert_eq!(ranges([3, 4, 9].into_iter()), [3..5, 9..10]);
+    }
+
+    #[test]
+    fn runs_end_where_blocks_are_no_neighbours() {
+        let page = |frame, index| WatchedPage {
+            frame,
+            index,
+            pages: 1,
+        };
+        assert_eq!(runs(&[]), 0);
+        let in_order = [page(1, 0), page(2, 0), page(7, 1), page(8, 2)];
+        assert_eq!(runs(&in_order), 1);
+        let mixed = [page(1, 0), page(2, 5), page(3, 4), page(4, 0)];
+        assert_eq!(runs(&mixed), 3);
     }
 
     #[test]
