@@ -33,7 +33,9 @@ pub use census::{BARS, Census, Kinds};
 pub use counters::Counters;
 pub use forecast::{Forecast, forecast};
 pub use governor::{Governor, Planned, Spent, Ticked, Unseen};
-pub use heat::{BlockHeat, HeatMeter, HeatSampler, HeatSource, MappingHeat, NoHeat, ProcessHeat};
+pub use heat::{
+    BlockHeat, HeatChange, HeatMeter, HeatSampler, HeatSource, MappingHeat, NoHeat, ProcessHeat,
+};
 pub use inherited::{
     MayLack, duplicate, end_by, inherit_closed_streams, inherit_signals, send_signal, was_closed,
     was_ignored,

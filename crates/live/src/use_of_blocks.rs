@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use broadleaf_governor::{
-    BLOCK_BYTES, HeatMeter, HeatSampler, HeatSource, Kernel, Linux, OutOfReach, ProcessId,
-    can_decide_by_use, weighs_use,
+    BLOCK_BYTES, HeatChange, HeatMeter, HeatSampler, HeatSource, Kernel, Linux, OutOfReach,
+    ProcessId, can_decide_by_use, weighs_use,
 };
 use broadleaf_policy::Policy;
 use broadleaf_study::failure::Failure;
@@ -27,7 +27,7 @@ pub(crate) fn can_weigh(policy: &dyn Policy, no: &OutOfReach) -> Result<(), Fail
 /// Checks that the use of blocks can be measured here, as the policy of this name needs it. Returns
 /// the reasons of each source as one message if no source works.
 pub(crate) fn can_measure(policy: &str) -> Result<(), String> {
-    source().map(|_| ()).map_err(|reasons| {
+    sources().map(|_| ()).map_err(|reasons| {
         format!(
             "the policy {policy} depends on which pages are used, and this user cannot see that \
             here: {}",
@@ -56,23 +56,32 @@ pub(crate) fn kernel(policy: &dyn Policy) -> Linux {
 /// Starts a thread that measures use. Returns the reason of each source if no source works for this
 /// user.
 pub(crate) fn sampler() -> Result<Arc<HeatSampler>, String> {
-    let source = source().map_err(|reasons| reasons.join("; "))?;
-    log::info!("use of blocks: {}", source.sentence());
-    let sampler = HeatSampler::new(HeatMeter::default(), source, note);
+    let sources = sources().map_err(|reasons| reasons.join("; "))?;
+    log::info!("use of blocks: {}", sources[0].sentence());
+    let sampler = HeatSampler::new(HeatMeter::default(), sources, note);
     Ok(Arc::new(sampler))
 }
 
-/// Notes that a process cannot be measured.
-fn note(process: ProcessId, reason: &str) {
-    log::warn!(
-        "which memory of process {process} is used cannot be seen now: {reason}. What was seen \
-        before counts for a few seconds. Then the policy changes nothing there until it sees more"
-    );
+/// Notes how a process is measured now.
+fn note(process: ProcessId, change: HeatChange<'_>) {
+    let reason = change.reason;
+    match change.source {
+        None => log::warn!(
+            "which memory of process {process} is used cannot be seen now: {reason}. What was seen \
+            before counts for a few seconds. Then the policy changes nothing there until it sees \
+            more"
+        ),
+        Some(source) => log::info!(
+            "the use of process {process} is seen by another source: {} The reason: {reason}",
+            source.sentence()
+        ),
+    }
 }
 
-/// The most exact source of the use of blocks that works for this user, or the reasons why none
-/// does.
-fn source() -> Result<HeatSource, Vec<String>> {
+/// The sources of the use of blocks, from the most exact that works for this user on to coarser
+/// ones. They may not work, or for some processes alone. Returns the reasons of all sources if none
+/// works.
+fn sources() -> Result<Vec<HeatSource>, Vec<String>> {
     // Without it, this process may hold no whole block that could be watched.
     let memory = std::hint::black_box(vec![1_u8; 3 * BLOCK_BYTES as usize]);
     let mut linux = Linux::new();
@@ -82,9 +91,10 @@ fn source() -> Result<HeatSource, Vec<String>> {
         return Err(vec!["/proc cannot be read".to_owned()]);
     };
     let mut refused = Vec::new();
-    for source in HeatSource::OF_BLOCKS {
-        match meter.measure(&mut linux, own, &pages, TRIAL, Some(source)) {
-            Ok(_) => return Ok(source),
+    for (number, source) in HeatSource::OF_BLOCKS.iter().enumerate() {
+        let only = std::slice::from_ref(source);
+        match meter.measure(&mut linux, own, &pages, TRIAL, only) {
+            Ok(_) => return Ok(HeatSource::OF_BLOCKS[number..].to_vec()),
             Err(no) => refused.extend(reasons(&no)),
         }
     }

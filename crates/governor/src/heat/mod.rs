@@ -13,7 +13,7 @@ mod sampler;
 #[cfg(test)]
 mod tests;
 
-pub use sampler::HeatSampler;
+pub use sampler::{HeatChange, HeatSampler};
 
 use crate::linux::Linux;
 use crate::seen::{LiveBacking, LiveMapping, LivePages, ProcessId};
@@ -139,7 +139,7 @@ pub struct ProcessHeat {
     pub group: u64,
     /// The mappings. Empty if the source reports blocks alone.
     pub mappings: Vec<MappingHeat>,
-    /// The more exact sources that could not be used.
+    /// The sources before it that could not be used.
     pub refused: Vec<NoHeat>,
 }
 
@@ -188,8 +188,7 @@ impl HeatMeter {
         kdamonds::MADE.end();
     }
 
-    /// Watches the blocks of `pages` for the time `window`, by `only` one source or by the most
-    /// exact that works.
+    /// Watches the blocks of `pages` for the time `window`, by the first of `sources` that works.
     ///
     /// # Errors
     /// Returns each source with the reason why it could not be used.
@@ -199,14 +198,11 @@ impl HeatMeter {
         process: ProcessId,
         pages: &LivePages,
         window: Duration,
-        only: Option<HeatSource>,
+        sources: &[HeatSource],
     ) -> Result<ProcessHeat, Vec<NoHeat>> {
         let mut refused = Vec::new();
         let pages = counted(pages);
-        for source in HeatSource::ALL {
-            if only.is_some_and(|only| only != source) {
-                continue;
-            }
+        for &source in sources {
             let found = match source {
                 HeatSource::IdlePages => idle::measure(self, process, &pages, window),
                 HeatSource::Damon => damon::virtual_regions(self, process, &pages, window),

@@ -21,6 +21,15 @@ const NOTES: usize = 16;
 /// The number of processes above which those that have ended are forgotten.
 const MANY: usize = 256;
 
+/// A change of how the use of a process is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeatChange<'a> {
+    /// The source that works now. `None` if the use cannot be seen.
+    pub source: Option<HeatSource>,
+    /// The reason why the sources before it do not work.
+    pub reason: &'a str,
+}
+
 /// A thread that measures the use of blocks. Dropping it ends the thread.
 #[derive(Debug)]
 pub struct HeatSampler {
@@ -45,31 +54,33 @@ struct Samples {
     /// Measurements that were not taken yet. One without blocks says that nothing is known.
     done: BTreeMap<ProcessId, Vec<BlockHeat>>,
     failing: BTreeMap<ProcessId, FailingProcess>,
+    /// The latest source of each process that the first source cannot measure.
+    coarser: BTreeMap<ProcessId, HeatSource>,
 }
 
 impl HeatSampler {
-    /// Starts the thread, which uses `source` alone. `note` gets the reason why a process cannot be
-    /// measured, once until the reason changes. The sampler ends the meter and its clones.
+    /// Starts the thread, which measures each process by the first of `sources` that works for it.
+    /// `note` gets each change of that. The sampler ends the meter and its clones.
     pub fn new(
         meter: HeatMeter,
-        source: HeatSource,
-        note: impl FnMut(ProcessId, &str) + Send + 'static,
+        sources: Vec<HeatSource>,
+        note: impl FnMut(ProcessId, HeatChange<'_>) + Send + 'static,
     ) -> Self {
-        Self::with_window(meter, source, WINDOW, note)
+        Self::with_window(meter, sources, WINDOW, note)
     }
 
     /// Starts the thread, with another span of time for a measurement.
     pub(super) fn with_window(
         meter: HeatMeter,
-        source: HeatSource,
+        sources: Vec<HeatSource>,
         window: Duration,
-        note: impl FnMut(ProcessId, &str) + Send + 'static,
+        note: impl FnMut(ProcessId, HeatChange<'_>) + Send + 'static,
     ) -> Self {
         let shared = Arc::new(SharedSamples::default());
         let sampling = Sampling {
             shared: shared.clone(),
             meter: meter.clone(),
-            source,
+            sources,
             window,
             notes: 0,
             note,
@@ -107,6 +118,7 @@ impl Samples {
         self.asked.retain(|process, _| is_wanted(*process));
         self.done.retain(|process, _| is_wanted(*process));
         self.failing.retain(|process, _| is_wanted(*process));
+        self.coarser.retain(|process, _| is_wanted(*process));
     }
 }
 
@@ -134,14 +146,14 @@ struct FailingProcess {
 struct Sampling<N> {
     shared: Arc<SharedSamples>,
     meter: HeatMeter,
-    source: HeatSource,
+    sources: Vec<HeatSource>,
     window: Duration,
     /// The number of notes so far.
     notes: usize,
     note: N,
 }
 
-impl<N: FnMut(ProcessId, &str)> Sampling<N> {
+impl<N: FnMut(ProcessId, HeatChange<'_>)> Sampling<N> {
     /// Measures processes in turns until the sampler ends.
     fn run(mut self) {
         let mut linux = Linux::at(self.meter.proc.clone());
@@ -152,16 +164,19 @@ impl<N: FnMut(ProcessId, &str)> Sampling<N> {
             if !pages.mapped().any(|(mapping, _)| is_counted(mapping)) {
                 continue;
             }
-            let (meter, only) = (&self.meter, Some(self.source));
+            let (meter, sources) = (&self.meter, &self.sources);
             let cpu = linux.own_cpu();
-            let heat = meter.measure(&mut linux, process, &pages, self.window, only);
+            let heat = meter.measure(&mut linux, process, &pages, self.window, sources);
             // A process that has ended leaves no open descriptor.
             let is_gone = linux.vitals(process) == Err(KernelError::Gone);
             match heat {
                 _ if is_gone => {
-                    self.shared.lock().failing.remove(&process);
+                    let mut samples = self.shared.lock();
+                    samples.failing.remove(&process);
+                    samples.coarser.remove(&process);
                 }
                 Ok(heat) => {
+                    self.measured(process, heat.source, &heat.refused);
                     let mut samples = self.shared.lock();
                     samples.failing.remove(&process);
                     samples.done.insert(process, heat.blocks);
@@ -179,7 +194,7 @@ impl<N: FnMut(ProcessId, &str)> Sampling<N> {
         let mut known: Vec<ProcessId> = {
             let samples = self.shared.lock();
             let known = samples.done.keys().chain(samples.failing.keys());
-            known.copied().collect()
+            known.chain(samples.coarser.keys()).copied().collect()
         };
         if known.len() > MANY {
             // The governor does not wait for these reads.
@@ -190,26 +205,47 @@ impl<N: FnMut(ProcessId, &str)> Sampling<N> {
         }
     }
 
+    /// Notes a source of a process other than its last one, if it is not the first source.
+    fn measured(&mut self, process: ProcessId, source: HeatSource, refused: &[NoHeat]) {
+        let before = match self.sources.first() {
+            Some(first) if *first == source => self.shared.lock().coarser.remove(&process),
+            _ => self.shared.lock().coarser.insert(process, source),
+        };
+        if !refused.is_empty() && before != Some(source) {
+            self.note(process, Some(source), &joined(refused));
+        }
+    }
+
+    /// Passes a change on, unless there were many.
+    fn note(&mut self, process: ProcessId, source: Option<HeatSource>, reason: &str) {
+        if self.notes == NOTES {
+            return;
+        }
+        self.notes += 1;
+        let last = match self.notes {
+            NOTES => "; later changes are not noted",
+            _ => "",
+        };
+        let reason = &format!("{reason}{last}");
+        (self.note)(process, HeatChange { source, reason });
+    }
+
     /// Notes why a process could not be measured. Its use is unknown if it fails for long.
     fn failed(&mut self, process: ProcessId, reasons: &[NoHeat]) {
         if self.shared.lock().has_ended {
             return;
         }
-        let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
-        let reason = reasons.join("; ");
+        let reason = joined(reasons);
         let is_new = {
             let samples = self.shared.lock();
             let before = samples.failing.get(&process);
             before.is_none_or(|before| before.reason != reason)
         };
-        if is_new && self.notes < NOTES {
-            self.notes += 1;
-            match self.notes {
-                NOTES => (self.note)(process, &format!("{reason}; later failures are not noted")),
-                _ => (self.note)(process, &reason),
-            }
+        if is_new {
+            self.note(process, None, &reason);
         }
         let mut samples = self.shared.lock();
+        samples.coarser.remove(&process);
         let failing = samples.failing.entry(process).or_insert(FailingProcess {
             since: Instant::now(),
             reason: String::new(),
@@ -257,4 +293,10 @@ impl SharedSamples {
             samples = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
+}
+
+/// The reasons of the sources, as one text.
+fn joined(refused: &[NoHeat]) -> String {
+    let reasons: Vec<String> = refused.iter().map(ToString::to_string).collect();
+    reasons.join("; ")
 }

@@ -141,7 +141,8 @@ impl MadeUp {
     fn measure(&self, only: Option<HeatSource>) -> Result<ProcessHeat, Vec<NoHeat>> {
         let meter = self.meter();
         let mut linux = Linux::at(self.proc());
-        meter.measure(&mut linux, id(), &memory(), SHORT, only)
+        let sources = only.map_or(HeatSource::ALL.to_vec(), |only| vec![only]);
+        meter.measure(&mut linux, id(), &memory(), SHORT, &sources)
     }
 }
 

@@ -90,7 +90,7 @@ fn use_is_tried_again_once_a_minute_and_measured_for_all_processes() {
     assert_eq!(TRIALS.get(), 2);
     assert!(!wards.measures_use());
     wards.start_heat = || {
-        let sampler = HeatSampler::new(HeatMeter::default(), HeatSource::Cooling, |_, _| {});
+        let sampler = HeatSampler::new(HeatMeter::default(), vec![HeatSource::Cooling], |_, _| {});
         Ok(Arc::new(sampler))
     };
     wards.follow(&found, began + TRY_AGAIN * 2).unwrap();

@@ -40,7 +40,11 @@ impl HeatRequest {
         pages: &mut LivePages,
     ) -> Result<HeatReport, String> {
         let meter = HeatMeter::default();
-        let heat = meter.measure(linux, process, pages, self.window, self.source);
+        let sources = match &self.source {
+            Some(source) => std::slice::from_ref(source),
+            None => &HeatSource::ALL,
+        };
+        let heat = meter.measure(linux, process, pages, self.window, sources);
         let heat = heat.map_err(|refused| {
             format!(
                 "which memory of process {process} is used cannot be seen: {}",

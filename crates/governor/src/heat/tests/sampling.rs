@@ -33,8 +33,8 @@ fn a_sampler_that_ends_leaves_no_kdamond() {
     let made = MadeUp::new().with_damon("vaddr\n", 0);
     let hour = Duration::from_secs(3600);
     let sampler =
-        HeatSampler::with_window(meter(&made), HeatSource::Damon, hour, |_, reason: &str| {
-            panic!("{reason}")
+        HeatSampler::with_window(meter(&made), vec![HeatSource::Damon], hour, |_, change| {
+            panic!("{change:?}")
         });
     assert_eq!(sampler.exchange(own(), &memory()), None);
     let is_on = || fs::read(made.mm().join("damon/admin/kdamonds/0/state")).ok();
@@ -50,10 +50,11 @@ fn a_source_that_fails_is_noted_and_its_old_results_are_dropped() {
         .with_damon("vaddr\n", 0)
         .with_region(0, 0, u64::MAX, 9);
     let (noted, notes) = channel();
-    let note = move |process: ProcessId, reason: &str| {
-        noted.send((process, reason.to_owned())).unwrap();
+    let note = move |process: ProcessId, change: HeatChange<'_>| {
+        assert_eq!(change.source, None);
+        noted.send((process, change.reason.to_owned())).unwrap();
     };
-    let sampler = HeatSampler::with_window(meter(&made), HeatSource::Damon, SHORT, note);
+    let sampler = HeatSampler::with_window(meter(&made), vec![HeatSource::Damon], SHORT, note);
     let measured = || until(|| sampler.exchange(own(), &memory()));
     assert_eq!(hot(&measured()).len() as u64, BLOCKS);
     assert!(notes.try_recv().is_err());
@@ -70,12 +71,38 @@ fn a_source_that_fails_is_noted_and_its_old_results_are_dropped() {
     assert_eq!(hot(&measured()).len() as u64, BLOCKS);
 }
 
+/// A process whose frames are scattered is measured by the next source.
+#[test]
+fn a_process_that_the_first_source_cannot_measure_has_the_next() {
+    let made = MadeUp::new()
+        .with_damon("paddr vaddr\n", 0)
+        .with_region(0, 0, u64::MAX, 9);
+    let (noted, notes) = channel();
+    let note = move |process: ProcessId, change: HeatChange<'_>| {
+        assert_eq!(change.source, Some(HeatSource::Damon));
+        noted.send((process, change.reason.to_owned())).unwrap();
+    };
+    // The bits of idle pages are missing.
+    let sources = vec![HeatSource::IdlePages, HeatSource::Damon];
+    let sampler = HeatSampler::with_window(meter(&made), sources, SHORT, note);
+    let measured = || until(|| sampler.exchange(own(), &memory()));
+    for _ in 0..3 {
+        assert_eq!(hot(&measured()).len() as u64, BLOCKS);
+    }
+    let (process, reason) = notes.recv().unwrap();
+    assert_eq!(process, own());
+    assert!(reason.starts_with("idle-pages: "), "{reason}");
+    assert!(notes.try_recv().is_err());
+}
+
 #[test]
 fn processes_without_whole_blocks_are_not_measured() {
     let made = MadeUp::new();
     let (noted, notes) = channel();
-    let note = move |_: ProcessId, reason: &str| noted.send(reason.to_owned()).unwrap();
-    let sampler = HeatSampler::with_window(meter(&made), HeatSource::Cooling, SHORT, note);
+    let note = move |_: ProcessId, change: HeatChange<'_>| {
+        noted.send(change.reason.to_owned()).unwrap();
+    };
+    let sampler = HeatSampler::with_window(meter(&made), vec![HeatSource::Cooling], SHORT, note);
     sampler.exchange(own(), &LivePages::default());
     std::thread::sleep(SHORT);
     drop(sampler);
@@ -89,8 +116,8 @@ fn processes_that_are_not_wanted_any_more_are_forgotten() {
         .with_damon("vaddr\n", 0)
         .with_region(0, 0, u64::MAX, 9);
     let sampler =
-        HeatSampler::with_window(meter(&made), HeatSource::Damon, SHORT, |_, reason: &str| {
-            panic!("{reason}")
+        HeatSampler::with_window(meter(&made), vec![HeatSource::Damon], SHORT, |_, change| {
+            panic!("{change:?}")
         });
     assert_eq!(sampler.exchange(own(), &memory()), None);
     until(|| sampler.has(own()).then_some(()));
