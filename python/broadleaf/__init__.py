@@ -23,6 +23,7 @@ from ._parts import Mapped, PageTable, Read, ReplacementRule
 from ._policy import Policy
 from ._programs import record, validate
 from ._progress import Progress, ProgressFunction
+from ._reduced import join_parts, reduce
 from ._results import Advice, Comparison, Info, Recording, Validation
 from ._sweep import SweepOutcome, SweepResults, results, sweep
 from ._traces import info, open_trace, write_trace
@@ -63,10 +64,12 @@ __all__ = [
     "compare",
     "curve",
     "info",
+    "join_parts",
     "metrics",
     "names",
     "open_trace",
     "record",
+    "reduce",
     "results",
     "sweep",
     "validate",

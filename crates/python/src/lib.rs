@@ -19,6 +19,7 @@ mod parts;
 mod policy;
 mod read;
 mod record;
+mod reduce;
 mod run;
 mod sweep;
 mod table;
@@ -47,6 +48,8 @@ mod extension {
     use super::read::{Trace, TraceStream, open_trace};
     #[pymodule_export]
     use super::record::record;
+    #[pymodule_export]
+    use super::reduce::{join_parts, reduce};
     #[pymodule_export]
     use super::sweep::{add_sweep_result, plan_sweep, results_view, run_sweep_task, sweep_local};
     #[pymodule_export]

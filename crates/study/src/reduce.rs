@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::machines::machines;
 use crate::output::{Access, Output, argument, refuse_input, shown};
 use crate::source::origin::PassCount;
-use crate::source::reduced::{family, hash, path_beside};
+use crate::source::reduced::{family, hash};
 use crate::source::sections::InSections;
 use crate::source::{ReadError, Trace, TraceReading, Whole, locate};
 use crate::watch::Watch;
@@ -33,6 +33,8 @@ use crate::windows::refuse_windows;
 pub(crate) use hash_tree::{HashedRange, SubtreeValues};
 pub use join::join;
 pub use number::PartNumber;
+
+pub use crate::source::reduced::path_beside;
 pub(crate) use part_file::PART_MAGIC;
 
 /// A trace to reduce.
