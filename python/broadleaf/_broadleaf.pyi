@@ -20,12 +20,14 @@ __all__ = [
     "build",
     "compare",
     "info",
+    "join_parts",
     "listen",
     "metrics",
     "names",
     "open_trace",
     "plan_sweep",
     "record",
+    "reduce",
     "results_view",
     "run_sweep_task",
     "sweep_local",
@@ -249,6 +251,15 @@ def info(
 ) -> tuple[str, str]:
     """Describes a trace, as JSON (schema ``broadleaf.info/1``) and as a table for people."""
 
+def join_parts(
+    parts: Sequence[str | PathLike[str]],
+    output: str | PathLike[str],
+    *,
+    force: bool,
+    progress: Any | None,
+) -> Path:
+    """Joins the parts of a reduced form. Returns the path of the file."""
+
 def listen() -> None:
     """Begins to pass warnings on to the logger ``broadleaf`` of Python. Another logger of the process
     stays.
@@ -292,6 +303,19 @@ def record(
     progress: Any | None,
 ) -> tuple[Path, int, int, int | None, int | None, float, str, str | None]:
     """Records a program. ``broadleaf.record`` documents the arguments."""
+
+def reduce(
+    trace: str | PathLike[str],
+    *,
+    part: tuple[int, int] | None,
+    machines: Sequence[str | PathLike[str]],
+    output: str | PathLike[str] | None,
+    force: bool,
+    threads: int | None,
+    max_accesses: int | None,
+    progress: Any | None,
+) -> Path:
+    """Writes the reduced form of a trace, or a part of it. Returns the path of the file."""
 
 def results_view(folder: str | PathLike[str]) -> str:
     """The SQL statement that makes the view ``results`` of a data set."""
