@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from . import _broadleaf
+from ._errors import InvalidInput
 from ._functions import TracePath, listed
 from ._progress import Progress, watched
 
@@ -33,9 +34,10 @@ def reduce(
     output
         The file to write. ``None`` is ``TRACE.reduced``, where :func:`compare` looks.
     part
-        The number of the part to make, from 1, and the number of parts. ``None`` makes the whole form.
+        The number of the part to make, from 1, and the number of parts: ``(1, 64)`` is the first of 64. ``None`` makes
+        the whole form.
     machines
-        The machines whose counts are wanted later: names, patterns, grids and files.
+        The machines whose counts are wanted later: names, patterns, grids and TOML files.
     threads
         The number of threads; no byte of the file depends on it.
     max_accesses
@@ -55,13 +57,16 @@ def reduce(
     InvalidInput
         If an argument or the trace is wrong, or the name is taken.
     WorkFailed
-        If the file cannot be written.
+        If the trace changed meanwhile, or the disk is full.
     """
+    places = listed(machines, (str, os.PathLike, Mapping))
+    if any(isinstance(machine, Mapping) for machine in places):
+        raise InvalidInput("machines: a reduced form needs machines by name or file: write the dict to a TOML file")
     with watched(progress) as show:
         return _broadleaf.reduce(
             os.fspath(trace),
-            part=part,
-            machines=[os.fspath(machine) for machine in listed(machines, (str, os.PathLike))],
+            part=None if part is None else tuple(part),
+            machines=[os.fspath(machine) for machine in places],
             output=None if output is None else os.fspath(output),
             force=force,
             threads=threads,
@@ -71,7 +76,7 @@ def reduce(
 
 
 def join_parts(
-    parts: Sequence[TracePath], output: TracePath, *, force: bool = False, progress: Progress = None
+    parts: TracePath | Sequence[TracePath], output: TracePath, *, force: bool = False, progress: Progress = None
 ) -> Path:
     """Joins the parts of a reduced form. The file equals, to the byte, the form that one machine makes of the trace.
 
@@ -96,9 +101,9 @@ def join_parts(
     InvalidInput
         If a part is missing, given twice, damaged or of another trace, or the name is taken.
     WorkFailed
-        If the file cannot be written.
+        If the disk is full.
     """
     with watched(progress) as show:
         return _broadleaf.join_parts(
-            [os.fspath(part) for part in parts], os.fspath(output), force=force, progress=show
+            [os.fspath(part) for part in listed(parts, (str, os.PathLike))], os.fspath(output), force=force, progress=show
         )

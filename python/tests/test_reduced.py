@@ -35,11 +35,29 @@ def test_a_reduced_form_lies_beside_its_trace(filled: Path) -> None:
 
 
 def test_parts_that_are_no_parts_are_refused(filled: Path, tmp_path: Path) -> None:
-    with pytest.raises(broadleaf.InvalidInput, match=r"part=\(3, 2\): parts of 2 are numbered from 1 to 2"):
+    with pytest.raises(broadleaf.InvalidInput, match=r"part=\(3, 2\): give a number from 1"):
         broadleaf.reduce(filled, tmp_path / "part", part=(3, 2))
+    with pytest.raises(broadleaf.InvalidInput, match=r"part=\(-1, 2\): give a number from 1"):
+        broadleaf.reduce(filled, tmp_path / "part", part=(-1, 2))
+    with pytest.raises(broadleaf.InvalidInput, match="no machine is given"):
+        broadleaf.reduce(filled, tmp_path / "part", machines=[])
+    for output in ("", "-"):
+        with pytest.raises(broadleaf.InvalidInput, match="give a file"):
+            broadleaf.reduce(filled, output)
     with pytest.raises(broadleaf.InvalidInput, match="a part needs an output"):
         broadleaf.reduce(filled, part=(1, 2))
     one = broadleaf.reduce(filled, tmp_path / "one", part=(1, 2))
     with pytest.raises(broadleaf.InvalidInput, match="part"):
         broadleaf.join_parts([one], tmp_path / "joined")
+    with pytest.raises(broadleaf.InvalidInput, match="one of 2 parts, and these are missing: 2/2"):
+        broadleaf.join_parts(str(one), tmp_path / "joined")
     assert not (tmp_path / "joined").exists()
+
+
+def test_an_exception_of_the_progress_ends_the_work(long: Path, tmp_path: Path) -> None:
+    def stop(doing: str, done: int, total: int | None, unit: str) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        broadleaf.reduce(long, tmp_path / "reduced", progress=stop)
+    assert not (tmp_path / "reduced").exists()

@@ -71,16 +71,21 @@ fn note(process: ProcessId, change: HeatChange<'_>) {
             before counts for a few seconds. Then the policy changes nothing there until it sees \
             more"
         ),
+        Some(source) if reason.is_empty() => log::info!(
+            "the use of process {process} is measured by {} again",
+            source.name()
+        ),
         Some(source) => log::info!(
-            "the use of process {process} is seen by another source: {} The reason: {reason}",
+            "the use of process {process} is measured by {} now, since other sources fail: \
+            {reason}. {}",
+            source.name(),
             source.sentence()
         ),
     }
 }
 
-/// The sources of the use of blocks, from the most exact that works for this user on to coarser
-/// ones. They may not work, or for some processes alone. Returns the reasons of all sources if none
-/// works.
+/// The most exact source of the use of blocks that works for this user, and all coarser ones. Some
+/// of these may not work. Returns the reasons of all sources if none works.
 fn sources() -> Result<Vec<HeatSource>, Vec<String>> {
     // Without it, this process may hold no whole block that could be watched.
     let memory = std::hint::black_box(vec![1_u8; 3 * BLOCK_BYTES as usize]);

@@ -19,7 +19,7 @@ use broadleaf_trace::WriteError;
 use broadleaf_trace::reduced::{KeptVisit, ReducedHeader, ReducedWriter};
 use broadleaf_units::PageNumber;
 
-use crate::compare::{available_threads, failure, not_canonical, refuse_empty};
+use crate::compare::{available_threads, failure, going_on, not_canonical, refuse_empty};
 use crate::failure::Failure;
 use crate::machines::machines;
 use crate::output::{Access, Output, argument, refuse_input, shown};
@@ -102,6 +102,7 @@ pub fn reduce(request: &ReduceRequest<'_>) -> Result<ReducedTrace, Failure> {
         threads: request.threads.map_or_else(available_threads, NonZero::get),
         name: &names.0,
         out_name: &names.1,
+        watch: request.watch,
     };
     match request.part {
         Some(part) => part::reduce_part(request, part, trace, &job, out),
@@ -171,6 +172,8 @@ struct Reducing<'a> {
     name: &'a str,
     /// The name of the output.
     out_name: &'a str,
+    /// Asks the work to stop.
+    watch: &'a dyn Watch,
 }
 
 impl Reducing<'_> {
@@ -215,7 +218,7 @@ impl Reducing<'_> {
         };
         let mut progress = |state: ReplayProgress| {
             set(state.accesses);
-            ControlFlow::Continue(())
+            going_on(self.watch)
         };
         let (machines, threads) = (self.machines, self.threads);
         let mut source = InSections::new(source, section_ends, &section_ended);

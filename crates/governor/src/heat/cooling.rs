@@ -36,6 +36,9 @@ const AT_REST: u64 = 4 * PAGE_BYTES;
 const RECOVERY: u32 = 5;
 /// The counts of an average group.
 const COUNTS: u32 = 3;
+/// The longest time of all counts. Memory in many mappings has many groups, and large memory is
+/// counted slowly.
+const LONGEST: Duration = Duration::from_secs(30);
 
 /// A live process.
 struct LiveProcess<'a> {
@@ -100,19 +103,32 @@ pub(super) fn measure(
     })
 }
 
-/// Returns the used pages of each block, with at most `group` neighbouring blocks measured
-/// together.
+/// Returns the used pages of each block that can be marked, with at most `group` neighbouring blocks
+/// measured together.
 pub(super) fn located(
     target: &impl Coolable,
     pages: &LivePages,
     group: usize,
 ) -> Result<Vec<BlockHeat>, String> {
     let mut found = Vec::with_capacity(pages.blocks.len());
+    let began = Instant::now();
     let mut before = target.referenced()?;
     for blocks in groups(pages, group) {
+        if began.elapsed() > LONGEST {
+            return Err(format!(
+                "counting the use of {} blocks takes longer than {} s",
+                pages.blocks.len(),
+                LONGEST.as_secs()
+            ));
+        }
+        let range = blocks[0].block..blocks[blocks.len() - 1].block + 1;
+        // Some memory cannot be marked, such as locked memory. Its use stays unknown.
+        if target.cool(range.clone()).is_err() {
+            continue;
+        }
         let (mut dropped, mut at_rest) = (0, 0);
         for _ in 0..TRIES {
-            let (after, marks) = counted_while_cooling(target, blocks)?;
+            let (after, marks) = counted_while_cooling(target, &range)?;
             dropped = dropped.max(before.saturating_sub(after));
             at_rest += u32::from(after == before && marks >= LEAST_MARKS);
             if at_rest == AT_REST_TWICE {
@@ -159,13 +175,8 @@ fn rested(target: &impl Coolable) -> Result<u64, String> {
 /// and how often the blocks were marked.
 fn counted_while_cooling(
     target: &impl Coolable,
-    blocks: &[BlockSeen],
+    range: &std::ops::Range<u64>,
 ) -> Result<(u64, u32), String> {
-    let range = blocks[0].block..blocks[blocks.len() - 1].block + 1;
-    // Some memory cannot be marked, such as locked memory. Its blocks show no use.
-    if target.cool(range.clone()).is_err() {
-        return Ok((target.referenced()?, LEAST_MARKS));
-    }
     let (has_counted, marks) = (AtomicBool::new(false), AtomicU32::new(0));
     let count = std::thread::scope(|scope| {
         scope.spawn(|| {

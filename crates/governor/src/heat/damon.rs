@@ -220,6 +220,7 @@ pub(super) fn frame_regions(
     pages: &LivePages,
     window: Duration,
 ) -> Result<FoundHeat, String> {
+    let kdamond = Kdamond::new(meter, "paddr", window, &MADE)?;
     let frames = watched(meter, process, pages)?;
     let runs = runs(&frames);
     if runs > MOST_RUNS {
@@ -228,7 +229,6 @@ pub(super) fn frame_regions(
              {MOST_RUNS} apart"
         ));
     }
-    let kdamond = Kdamond::new(meter, "paddr", window, &MADE)?;
     let ranges = ranges(frames.iter().map(|page| page.frame));
     let regions = kdamond.target().join("regions");
     write(&regions.join("nr_regions"), ranges.len())?;

@@ -203,6 +203,13 @@ impl HeatMeter {
         let mut refused = Vec::new();
         let pages = counted(pages);
         for &source in sources {
+            if let Err(reason) = self.rest(Duration::ZERO) {
+                refused.push(NoHeat {
+                    source_of: source,
+                    reason,
+                });
+                break;
+            }
             let found = match source {
                 HeatSource::IdlePages => idle::measure(self, process, &pages, window),
                 HeatSource::Damon => damon::virtual_regions(self, process, &pages, window),

@@ -1,11 +1,12 @@
 //! Heat for a governor: a thread measures the processes in turns, and the governor takes the newest
 //! measurement of a process when it reads the process's memory.
 
-use super::{BlockHeat, HeatMeter, HeatSource, NoHeat, is_counted};
+use super::{BlockHeat, HeatMeter, HeatSource, NoHeat, ProcessHeat, is_counted};
 use crate::kernel::{Kernel, KernelError};
 use crate::linux::Linux;
 use crate::seen::{LivePages, ProcessId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -16,7 +17,9 @@ const WINDOW: Duration = Duration::from_secs(1);
 const REST: u32 = 20;
 /// The windows after which a process that cannot be measured any more has no known use.
 const STALE: u32 = 5;
-/// The greatest number of notes. A tree of many processes would fill the log.
+/// The windows after which a process with a coarser source tries the ones before it again.
+const AGAIN: u32 = 60;
+/// The greatest number of notes of each kind. A tree of many processes would fill the log.
 const NOTES: usize = 16;
 /// The number of processes above which those that have ended are forgotten.
 const MANY: usize = 256;
@@ -26,7 +29,7 @@ const MANY: usize = 256;
 pub struct HeatChange<'a> {
     /// The source that works now. `None` if the use cannot be seen.
     pub source: Option<HeatSource>,
-    /// The reason why the sources before it do not work.
+    /// The reason why the sources before it do not work. Empty if it is the first source.
     pub reason: &'a str,
 }
 
@@ -54,13 +57,12 @@ struct Samples {
     /// Measurements that were not taken yet. One without blocks says that nothing is known.
     done: BTreeMap<ProcessId, Vec<BlockHeat>>,
     failing: BTreeMap<ProcessId, FailingProcess>,
-    /// The latest source of each process that the first source cannot measure.
-    coarser: BTreeMap<ProcessId, HeatSource>,
 }
 
 impl HeatSampler {
-    /// Starts the thread, which measures each process by the first of `sources` that works for it.
-    /// `note` gets each change of that. The sampler ends the meter and its clones.
+    /// Starts the thread, which measures each process by the first of `sources`. If that fails for
+    /// some windows, it takes the next one that works, and tries the ones before once a minute.
+    /// `note` gets the changes. The sampler ends the meter and its clones.
     pub fn new(
         meter: HeatMeter,
         sources: Vec<HeatSource>,
@@ -82,7 +84,9 @@ impl HeatSampler {
             meter: meter.clone(),
             sources,
             window,
-            notes: 0,
+            coarser: BTreeMap::new(),
+            forgot: Instant::now(),
+            noted: [0; 2],
             note,
         };
         Self {
@@ -118,7 +122,6 @@ impl Samples {
         self.asked.retain(|process, _| is_wanted(*process));
         self.done.retain(|process, _| is_wanted(*process));
         self.failing.retain(|process, _| is_wanted(*process));
-        self.coarser.retain(|process, _| is_wanted(*process));
     }
 }
 
@@ -142,14 +145,26 @@ struct FailingProcess {
     is_stale: bool,
 }
 
+/// A process that the first source does not measure.
+#[derive(Clone, Copy, Debug)]
+struct CoarserSource {
+    /// The place of its source among all.
+    index: usize,
+    /// The time when the sources before were tried last.
+    tried: Instant,
+}
+
 /// The thread's part of a sampler.
 struct Sampling<N> {
     shared: Arc<SharedSamples>,
     meter: HeatMeter,
     sources: Vec<HeatSource>,
     window: Duration,
-    /// The number of notes so far.
-    notes: usize,
+    coarser: BTreeMap<ProcessId, CoarserSource>,
+    /// The time of the last search for processes that have ended.
+    forgot: Instant,
+    /// The number of notes so far, of failures and of other sources.
+    noted: [usize; 2],
     note: N,
 }
 
@@ -164,65 +179,92 @@ impl<N: FnMut(ProcessId, HeatChange<'_>)> Sampling<N> {
             if !pages.mapped().any(|(mapping, _)| is_counted(mapping)) {
                 continue;
             }
-            let (meter, sources) = (&self.meter, &self.sources);
+            let range = self.range(process);
+            let sources = self.sources.get(range.clone()).unwrap_or_default();
             let cpu = linux.own_cpu();
-            let heat = meter.measure(&mut linux, process, &pages, self.window, sources);
+            let heat = (self.meter).measure(&mut linux, process, &pages, self.window, sources);
             // A process that has ended leaves no open descriptor.
             let is_gone = linux.vitals(process) == Err(KernelError::Gone);
             match heat {
                 _ if is_gone => {
-                    let mut samples = self.shared.lock();
-                    samples.failing.remove(&process);
-                    samples.coarser.remove(&process);
+                    self.coarser.remove(&process);
+                    self.shared.lock().failing.remove(&process);
                 }
                 Ok(heat) => {
-                    self.measured(process, heat.source, &heat.refused);
+                    self.measured(process, &heat, range.start == 0);
                     let mut samples = self.shared.lock();
                     samples.failing.remove(&process);
                     samples.done.insert(process, heat.blocks);
                 }
                 Err(reasons) => self.failed(process, &reasons),
             }
+            linux.let_go(process);
             self.forget_ended(&mut linux);
             let spent = linux.own_cpu().saturating_sub(cpu);
             self.shared.rest(spent * REST);
         }
     }
 
-    /// Forgets processes that have ended, if many are known.
-    fn forget_ended(&self, linux: &mut Linux) {
-        let mut known: Vec<ProcessId> = {
-            let samples = self.shared.lock();
-            let known = samples.done.keys().chain(samples.failing.keys());
-            known.chain(samples.coarser.keys()).copied().collect()
+    /// The places of the sources to try for a process. Coarser ones are tried after some failures
+    /// alone: another program may hold DAMON for a moment.
+    fn range(&self, process: ProcessId) -> Range<usize> {
+        let (first, last) = match self.coarser.get(&process) {
+            Some(known) if known.tried.elapsed() < self.window * AGAIN => {
+                (known.index, known.index)
+            }
+            Some(known) => (0, known.index),
+            None => (0, 0),
         };
-        if known.len() > MANY {
+        let failing = |samples: &Samples| {
+            (samples.failing.get(&process)).is_some_and(|failing| failing.is_stale)
+        };
+        match failing(&self.shared.lock()) {
+            true => first..self.sources.len(),
+            false => first..last + 1,
+        }
+    }
+
+    /// Forgets processes that have ended, if many are known.
+    fn forget_ended(&mut self, linux: &mut Linux) {
+        let mut known: BTreeSet<ProcessId> = self.coarser.keys().copied().collect();
+        {
+            let samples = self.shared.lock();
+            known.extend(samples.done.keys().chain(samples.failing.keys()));
+        }
+        if known.len() > MANY && self.forgot.elapsed() >= self.window * AGAIN {
+            self.forgot = Instant::now();
             // The governor does not wait for these reads.
             known.retain(|process| linux.vitals(*process) == Err(KernelError::Gone));
+            self.coarser.retain(|process, _| !known.contains(process));
             self.shared
                 .lock()
                 .retain(|process| !known.contains(&process));
         }
     }
 
-    /// Notes a source of a process other than its last one, if it is not the first source.
-    fn measured(&mut self, process: ProcessId, source: HeatSource, refused: &[NoHeat]) {
-        let before = match self.sources.first() {
-            Some(first) if *first == source => self.shared.lock().coarser.remove(&process),
-            _ => self.shared.lock().coarser.insert(process, source),
-        };
-        if !refused.is_empty() && before != Some(source) {
-            self.note(process, Some(source), &joined(refused));
+    /// Keeps the source of a process, and notes it if it is another one than before.
+    fn measured(&mut self, process: ProcessId, heat: &ProcessHeat, from_first: bool) {
+        let place = |source: &HeatSource| *source == heat.source;
+        let index = self.sources.iter().position(place).unwrap_or(0);
+        let before = self.coarser.remove(&process);
+        if index > 0 {
+            let tried = before.filter(|_| !from_first).map(|before| before.tried);
+            let tried = tried.unwrap_or_else(Instant::now);
+            self.coarser.insert(process, CoarserSource { index, tried });
+        }
+        if before.map_or(0, |before| before.index) != index {
+            self.note(process, Some(heat.source), &joined(&heat.refused));
         }
     }
 
-    /// Passes a change on, unless there were many.
+    /// Passes a change on, unless there were many of its kind.
     fn note(&mut self, process: ProcessId, source: Option<HeatSource>, reason: &str) {
-        if self.notes == NOTES {
+        let noted = &mut self.noted[usize::from(source.is_some())];
+        if *noted == NOTES {
             return;
         }
-        self.notes += 1;
-        let last = match self.notes {
+        *noted += 1;
+        let last = match *noted {
             NOTES => "; later changes are not noted",
             _ => "",
         };
@@ -239,13 +281,12 @@ impl<N: FnMut(ProcessId, HeatChange<'_>)> Sampling<N> {
         let is_new = {
             let samples = self.shared.lock();
             let before = samples.failing.get(&process);
-            before.is_none_or(|before| before.reason != reason)
+            before.is_none_or(|before| without_counts(&before.reason) != without_counts(&reason))
         };
         if is_new {
             self.note(process, None, &reason);
         }
         let mut samples = self.shared.lock();
-        samples.coarser.remove(&process);
         let failing = samples.failing.entry(process).or_insert(FailingProcess {
             since: Instant::now(),
             reason: String::new(),
@@ -293,6 +334,11 @@ impl SharedSamples {
             samples = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
+}
+
+/// A reason without its numbers, which change with every measurement.
+fn without_counts(reason: &str) -> String {
+    reason.replace(|letter: char| letter.is_ascii_digit(), "")
 }
 
 /// The reasons of the sources, as one text.

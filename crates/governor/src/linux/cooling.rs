@@ -29,4 +29,9 @@ impl Linux {
     pub(crate) fn cooler(&mut self, process: ProcessId) -> Result<ProcessCooler<'_>, KernelError> {
         self.handle(process).map(ProcessCooler)
     }
+
+    /// Closes the descriptor of the process.
+    pub(crate) fn let_go(&mut self, process: ProcessId) {
+        self.handles.remove(&process);
+    }
 }

@@ -202,7 +202,8 @@ fn an_addition_is_one_file_and_one_line() {
     let target = target.expect("the folder lies in the target folder");
     let run = |crates: &[&str], filter: &[&str]| {
         let mut command = Command::new("cargo");
-        // In this profile, most dependencies are compiled already. The copies need not be fast.
+        // After `make test`, most dependencies are compiled already in this profile. The copies and
+        // the library of Parquet, whose features differ, need not be fast.
         command.args(["test", "--offline", "--quiet", "--profile", "checked"]);
         let copies = TESTED
             .iter()
@@ -212,6 +213,9 @@ fn an_addition_is_one_file_and_one_line() {
             let level = format!("profile.checked.package.{name}.opt-level=1");
             command.args(["--config", &level]);
         }
+        command
+            .arg("--config")
+            .arg(root().join(".cargo/config.toml"));
         command.arg("--target-dir").arg(target);
         command.current_dir(&folder);
         for name in crates {

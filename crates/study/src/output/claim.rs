@@ -130,7 +130,7 @@ impl NameClaim {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(cannot(error)),
             Ok(there) => {
-                let old = open_now(target).ok();
+                let old = open_now(target, false).ok();
                 let locked = old.as_ref().map(File::try_lock);
                 if matches!(locked, Some(Err(TryLockError::WouldBlock))) {
                     return Err(busy());
@@ -334,18 +334,20 @@ fn remove_orphan(path: &Path) -> io::Result<()> {
     if !is_ours(&path.symlink_metadata()?) {
         return Ok(());
     }
-    let file = open_now(path)?;
+    // NFS locks a file that is open for writing alone.
+    let file = open_now(path, true)?;
     if is_ours(&file.metadata()?) && file.try_lock().is_ok() && is_at(&file, path)? {
         fs::remove_file(path)?;
     }
     Ok(())
 }
 
-/// Opens a file to read. Follows no link, and waits for no writer if the file is a pipe.
-fn open_now(path: &Path) -> io::Result<File> {
+/// Opens a file to read, and to write if `writes`. Follows no link, and waits for no writer if the file is a pipe.
+fn open_now(path: &Path, writes: bool) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     OpenOptions::new()
         .read(true)
+        .write(writes)
         .custom_flags(flags.bits().cast_signed())
         .open(path)
 }

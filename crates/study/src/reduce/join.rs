@@ -45,6 +45,9 @@ pub fn join(
     let task = watch.begin("joining", Work::Bytes(bytes));
     let mut done = 0;
     for part in &parts {
+        if watch.is_stopped() {
+            return Err(Failure::failed("stopped"));
+        }
         append(part, &mut writer, &out_name)?;
         done += part.facts.body;
         task.set(done, writer.accesses());

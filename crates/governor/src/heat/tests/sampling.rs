@@ -71,27 +71,43 @@ fn a_source_that_fails_is_noted_and_its_old_results_are_dropped() {
     assert_eq!(hot(&measured()).len() as u64, BLOCKS);
 }
 
-/// A process whose frames are scattered is measured by the next source.
+/// A coarser source measures a process after some failures of the first one, which is tried again
+/// later.
 #[test]
-fn a_process_that_the_first_source_cannot_measure_has_the_next() {
+fn a_process_that_the_first_source_cannot_measure_has_the_next_for_a_while() {
     let made = MadeUp::new()
         .with_damon("paddr vaddr\n", 0)
         .with_region(0, 0, u64::MAX, 9);
     let (noted, notes) = channel();
     let note = move |process: ProcessId, change: HeatChange<'_>| {
-        assert_eq!(change.source, Some(HeatSource::Damon));
-        noted.send((process, change.reason.to_owned())).unwrap();
+        assert_eq!(process, own());
+        noted
+            .send((change.source, change.reason.to_owned()))
+            .unwrap();
     };
     // The bits of idle pages are missing.
     let sources = vec![HeatSource::IdlePages, HeatSource::Damon];
     let sampler = HeatSampler::with_window(meter(&made), sources, SHORT, note);
+    let began = Instant::now();
     let measured = || until(|| sampler.exchange(own(), &memory()));
+    // Nothing is known until the first source has failed for some time.
+    assert_eq!(measured(), []);
+    assert!(began.elapsed() >= SHORT * 5);
     for _ in 0..3 {
         assert_eq!(hot(&measured()).len() as u64, BLOCKS);
     }
-    let (process, reason) = notes.recv().unwrap();
-    assert_eq!(process, own());
+    let (source, reason) = notes.recv().unwrap();
+    assert_eq!(source, None);
     assert!(reason.starts_with("idle-pages: "), "{reason}");
+    let (source, reason) = notes.recv().unwrap();
+    assert_eq!(source, Some(HeatSource::Damon));
+    assert!(reason.starts_with("idle-pages: "), "{reason}");
+    // The bits appear. No memory of this process lies there, so no page is used.
+    made.write("mm/page_idle/bitmap", "");
+    until(|| Some(measured()).filter(|blocks| hot(blocks).is_empty()));
+    assert!(began.elapsed() >= SHORT * 60);
+    let expected = (Some(HeatSource::IdlePages), String::new());
+    assert_eq!(notes.recv().unwrap(), expected);
     assert!(notes.try_recv().is_err());
 }
 
