@@ -7,7 +7,6 @@ mod part;
 mod part_file;
 
 use std::cell::Cell;
-use std::fs::File;
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -24,7 +23,7 @@ use crate::failure::Failure;
 use crate::machines::machines;
 use crate::output::{Access, Output, argument, refuse_input, shown};
 use crate::source::origin::PassCount;
-use crate::source::reduced::{family, hash};
+use crate::source::reduced::family;
 use crate::source::sections::InSections;
 use crate::source::{ReadError, Trace, TraceReading, Whole, locate};
 use crate::watch::Watch;
@@ -129,9 +128,9 @@ fn reduce_whole(
 ) -> Result<ReducedTrace, Failure> {
     // The head holds the hash, so that a reader can check at once that this file was made from the
     // trace beside it.
-    let hash = File::open(request.trace)
-        .and_then(|mut file| hash(&mut file))
-        .map_err(|error| Failure::reading(job.name, &error))?;
+    let hash = trace.hash_of_file().transpose();
+    let hash = hash.map_err(|error| Failure::reading(job.name, &error))?;
+    let hash = hash.unwrap_or_default();
     let header = ReducedHeader {
         trace: hash.clone(),
         family: family(job.machines).to_string(),
@@ -160,7 +159,12 @@ fn reduce_whole(
         bytes,
         kept,
         accesses,
-        next: format!("broadleaf compare {}", argument(request.trace)),
+        next: match request.output {
+            Some(output) if output.as_os_str() != "-" => {
+                format!("broadleaf compare {}", argument(output))
+            }
+            _ => format!("broadleaf compare {}", argument(request.trace)),
+        },
     })
 }
 

@@ -57,6 +57,43 @@ fn every_export_is_compared_as_its_trace_is() {
     }
 }
 
+/// A sweep and a reduced form know a foreign trace again.
+#[test]
+fn foreign_traces_are_swept_and_reduced() {
+    let folder = folder("direct-sweep");
+    let text = file(&folder, "x.lackey", lackey(3000).as_bytes());
+    succeeded(&run(&["import", "lackey", &text]));
+    let trace = folder.join("x.bl").display().to_string();
+    let exported = folder.join("x.csv").display().to_string();
+    succeeded(&run(&["export", "csv", &trace, "-o", &exported]));
+    let experiment = "traces = [\"x.csv\", \"csv:x.csv\", \"champsim:y\"]\npolicies = \"pop-64\"\n\
+        machines = [\"skylake\", \"zen4\"]\n";
+    let path = file(&folder, "exp.toml", experiment.as_bytes());
+    let out = folder.join("out").display().to_string();
+    let asked = ["sweep", &path, "-o", &out];
+    // A mistyped name is refused before anything is computed.
+    assert!(refused(&run(&asked)).contains("champsim:y: the experiment names this trace"));
+    let path = file(
+        &folder,
+        "exp.toml",
+        experiment.replace(", \"champsim:y\"", "").as_bytes(),
+    );
+    assert!(succeeded(&run(&["explain", &path])).contains("4 cells of 2 traces"));
+    for known in [0, 2] {
+        let output = run(&asked);
+        succeeded(&output);
+        let computed = 2 - known;
+        let said = format!("2 cells: {computed} computed, {known} known before");
+        assert!(stderr(&output).contains(&said), "{}", stderr(&output));
+    }
+    let reduced = folder.join("reduced").display().to_string();
+    let output = run(&["reduce", &exported, "-o", &reduced]);
+    succeeded(&output);
+    assert!(stderr(&output).contains(&format!("next: broadleaf compare {reduced}")));
+    let counts = |trace: &str| results(&compared(trace))[1]["walk_cycles"].clone();
+    assert_eq!(counts(&reduced), counts(&trace));
+}
+
 /// Machines with TLBs of instructions or with caches have the fetches and the lines of a foreign
 /// trace, as if it had been imported with them.
 #[test]

@@ -1,8 +1,8 @@
 //! The folder of the cache: finding an entry, and adding one.
 
 use std::fs::{self, DirBuilder, File};
-use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use super::entry::{self, EntryTail, Facts, ReducedFacts};
 use super::{folder_of_user, foreseen, tidy};
 use crate::output::shown;
 use crate::source::origin::Origin;
-use crate::source::reduced::{family, hash};
+use crate::source::reduced::{family, hash_from_start};
 use crate::unfinished::Unfinished;
 
 /// The ending of the name of a reduced trace.
@@ -273,20 +273,6 @@ impl TraceCache {
     }
 }
 
-/// Reads a file from its start, without its cursor.
-struct PositionedReader {
-    file: File,
-    at: u64,
-}
-
-impl Read for PositionedReader {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read_at(into, self.at)?;
-        self.at += count as u64;
-        Ok(count)
-    }
-}
-
 /// Opens and checks a reduced trace whose facts `serves` accepts. Returns its facts and the bytes
 /// of its body; `None` if another trace or family needs the entry.
 fn open(
@@ -329,7 +315,7 @@ pub(super) fn remove_damaged(path: &Path, error: &io::Error, trace: &str) {
 /// The hash of a trace's bytes. The trace's decoder reads on in the same open file: its place there
 /// stays.
 pub(super) fn hash_of(file: File) -> Option<String> {
-    hash(PositionedReader { file, at: 0 }).ok()
+    hash_from_start(&file).ok()
 }
 
 pub(super) fn name_of(path: &Path) -> &str {

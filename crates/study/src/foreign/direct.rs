@@ -17,6 +17,7 @@ use broadleaf_trace::{Grain, Header};
 use super::import::{cannot_read, counted_notes, encode, head_with, imported_by, reserve_room};
 use crate::failure::Failure;
 use crate::output::{argument, shown};
+use crate::source::reduced::{hash, hash_from_start};
 
 /// A foreign trace that a command is to read.
 pub(crate) struct DirectTrace {
@@ -58,7 +59,7 @@ impl DirectTrace {
             let name = path.file_name()?.to_str()?.to_ascii_lowercase();
             return Self::of(path, |format, _| format.has_ending(&name));
         }
-        let (name, input) = path.to_str()?.split_once(':')?;
+        let (name, input) = Self::split(path.to_str()?)?;
         Self::of(Path::new(input), |format, _| format.described.name == name)
     }
 
@@ -69,6 +70,23 @@ impl DirectTrace {
             entry,
             input: input.to_owned(),
         })
+    }
+
+    /// The name of a format before the path of a trace (`FORMAT:PATH`), and the path.
+    pub(crate) fn split(written: &str) -> Option<(&str, &str)> {
+        let (name, path) = written.split_once(':')?;
+        importable()
+            .any(|(format, _)| format.described.name == name)
+            .then_some((name, path))
+    }
+
+    /// The hash of the trace: of the file's bytes, or of the recording that stands for a folder.
+    pub(crate) fn content_hash(&self) -> Result<String, Failure> {
+        let hashed = match self.input.is_dir() {
+            true => hash_from_start(&self.recording(false)?.1),
+            false => File::open(&self.input).and_then(hash),
+        };
+        hashed.map_err(|error| Failure::reading(&shown(&self.input), &error))
     }
 
     fn key(&self, fetches: bool) -> RecordingKey {

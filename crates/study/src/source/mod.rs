@@ -295,6 +295,12 @@ impl Trace {
         }
     }
 
+    /// The hash of the trace's bytes, before they are read. `None` if they can be read once alone.
+    pub(crate) fn hash_of_file(&self) -> Option<io::Result<String>> {
+        let file = self.origin.file()?;
+        Some(reduced::hash_from_start(&file))
+    }
+
     /// The name of the format, as in `broadleaf list formats`.
     pub const fn format(&self) -> &'static str {
         match self.kind {

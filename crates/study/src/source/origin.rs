@@ -241,7 +241,7 @@ pub(crate) fn can_be_opened_again(path: &Path) -> bool {
 }
 
 /// Returns true if the first bytes and the name of a file are those of a trace.
-pub(super) fn is_trace(path: &Path, start: &[u8]) -> bool {
+pub(crate) fn is_trace(path: &Path, start: &[u8]) -> bool {
     super::kind::kind(path, start).is_some()
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use broadleaf_filter::Family;
@@ -72,7 +73,7 @@ pub fn beside(
     }
     let hash = match known_hash {
         Some(hash) => hash.to_owned(),
-        None => hash_from_start(file).map_err(|error| Failure::reading(trace.name(), &error))?,
+        None => hash_from_start(&file).map_err(|error| Failure::reading(trace.name(), &error))?,
     };
     if hash != header.trace {
         return ignored(&format_args!(
@@ -83,9 +84,26 @@ pub fn beside(
     Ok(Some(reduced))
 }
 
-fn hash_from_start(mut file: File) -> io::Result<String> {
-    io::Seek::rewind(&mut file)?;
-    hash(file)
+/// The hash of a file's bytes. The position of the file stays.
+///
+/// # Errors
+/// Returns an error if the file is unreadable.
+pub(crate) fn hash_from_start(file: &File) -> io::Result<String> {
+    hash(PositionedReader { file, at: 0 })
+}
+
+/// Reads a file from its start, without its position.
+struct PositionedReader<'a> {
+    file: &'a File,
+    at: u64,
+}
+
+impl io::Read for PositionedReader<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(into, self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
 }
 
 /// Refuses a reduced form that does not suit these machines.

@@ -11,6 +11,7 @@ use super::keys::KeyTable;
 use super::values::{PlacedValue, check_keys, count, flag, list, scalar, tables};
 use crate::compare::policies;
 use crate::failure::Failure;
+use crate::foreign::DirectTrace;
 use crate::in_file::{self, InFile};
 use crate::machines::{fits, machines};
 use crate::names;
@@ -278,6 +279,13 @@ impl Reader<'_> {
             Some((folder, last)) => (format!("{folder}/"), last),
             None => (String::new(), written),
         };
+        if let Some((format, path)) = DirectTrace::split(written) {
+            let path = self.folder.join(path);
+            return Ok(vec![NamedTrace {
+                path: format!("{format}:{}", path.display()).into(),
+                name: written.to_owned(),
+            }]);
+        }
         let named = |name: String| NamedTrace {
             path: self.folder.join(&name),
             name,

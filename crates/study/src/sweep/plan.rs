@@ -11,6 +11,7 @@ use super::data_set::DataSet;
 use super::experiment::{Experiment, SweepProgram};
 use super::task::{SweepTask, content_hash};
 use crate::failure::{Failure, reason};
+use crate::foreign::DirectTrace;
 use crate::output::shown;
 use crate::papers::recorded::silently_in;
 use crate::provenance::made_by;
@@ -42,8 +43,8 @@ impl SweepPlan {
 /// Records the programs of an experiment that have no recording yet, and plans its tasks.
 ///
 /// # Errors
-/// If a program cannot be recorded, or a file that memory begins from cannot be read. A trace that
-/// cannot be read is no error: the plan names it.
+/// If a program cannot be recorded, a trace is missing, or a file that memory begins from cannot be
+/// read. A trace that is damaged is no error: the plan names it.
 pub fn plan(
     experiment: &Experiment,
     data: &DataSet,
@@ -59,6 +60,17 @@ pub fn plan(
     for program in &experiment.programs {
         let path = recording(program, &experiment.folder, &data.recordings(), watch)?;
         traces.push((program.name.clone(), path));
+    }
+    // A mistyped name is found before hours of work on the other traces.
+    for (name, path) in &traces {
+        let input = path.to_str().and_then(DirectTrace::split);
+        let input = input.map_or(path.as_path(), |(_, input)| Path::new(input));
+        if !input.exists() {
+            return Err(Failure::Wrong(format!(
+                "{name}: the experiment names this trace, and there is no file {}",
+                shown(input)
+            )));
+        }
     }
     let finished = data.finished(&experiment.name);
     let mut plan = SweepPlan::default();

@@ -75,12 +75,16 @@ pub fn explain_experiment(path: &Path, view: View) -> Result<String, Failure> {
     let programs = experiment.programs.iter();
     let programs = programs.map(|program| (program.name.clone(), None));
     let (mut files, mut cells, mut seconds, mut unknown) = (0, 0, 0.0, 0);
+    let mut unreadable = String::new();
     for (name, path) in traces.chain(programs) {
         let accesses = path.map(|path| accesses_of(path));
         let (shown, accesses) = match &accesses {
             Some(Ok(0)) => ("unknown".to_owned(), None),
             Some(Ok(count)) => (grouped(*count), Some(*count)),
-            Some(Err(_)) => ("unreadable".to_owned(), None),
+            Some(Err(failure)) => {
+                unreadable += &paragraph(&failure.to_string(), Style::Plain, view);
+                ("unreadable".to_owned(), None)
+            }
             None => ("to record".to_owned(), None),
         };
         let all = experiment.cells_of(&name, "")?;
@@ -130,7 +134,7 @@ pub fn explain_experiment(path: &Path, view: View) -> Result<String, Failure> {
         size(disk),
     );
     Ok(format!(
-        "{} (experiment): {} of {}, each trace a task\n\n{}\n{}Next: broadleaf sweep {} -o DIR\n",
+        "{} (experiment): {} of {}, each trace a task\n\n{}\n{unreadable}{}Next: broadleaf sweep {} -o DIR\n",
         view.paint.apply(Style::Strong, &experiment.name),
         counted(cells, "cell"),
         counted(files as u64, "trace"),

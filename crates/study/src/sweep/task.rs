@@ -18,7 +18,9 @@ use super::rows::joined;
 use crate::cache::{TraceCache, build};
 use crate::compare::ComparisonAnswer;
 use crate::failure::Failure;
+use crate::foreign::DirectTrace;
 use crate::output::shown;
+use crate::source::origin::is_trace;
 use crate::source::reduced::hash;
 use crate::watch::Watch;
 
@@ -269,8 +271,9 @@ impl SweepTask {
     /// Refuses results of another trace. Returns the comparison without its results, and those.
     fn checked(&self, answer: ComparisonAnswer) -> Result<(Comparison, Vec<CellResult>), Failure> {
         let mut comparison = answer.comparison;
-        // The hash is unknown after several passes.
-        if comparison.trace.hash.is_empty() {
+        // The hash is unknown after several passes. That of a foreign trace is of the recording
+        // that was read, which depends on the machines.
+        if comparison.trace.hash.is_empty() || DirectTrace::named(&self.path, is_trace).is_some() {
             comparison.trace.hash = content_hash(&self.path)?;
         }
         if comparison.trace.hash != self.hash {
@@ -287,6 +290,9 @@ impl SweepTask {
 
 /// The hash of a trace's bytes, as results name it.
 pub(super) fn content_hash(path: &Path) -> Result<String, Failure> {
+    if let Some(foreign) = DirectTrace::named(path, is_trace) {
+        return foreign.content_hash();
+    }
     let hashed = std::fs::File::open(path).and_then(hash);
     hashed.map_err(|error| Failure::reading(&shown(path), &error))
 }

@@ -161,6 +161,11 @@ fn cells_are_computed_once_and_do_not_depend_on_the_others() {
 #[test]
 fn a_trace_that_fails_loses_its_own_cells_alone() {
     let folder = folder("traces = [\"a.bl\", \"none.bl\", \"b.bl\"]\npolicies = \"4k\"\n");
+    let experiment = read(folder.path()).expect("an experiment");
+    let data = DataSet::new(&folder.path().join("out"));
+    let missing = plan(&experiment, &data, &Unwatched).expect_err("a name of no file");
+    assert!(missing.to_string().starts_with("none.bl: "), "{missing}");
+    fs::write(folder.path().join("none.bl"), "").expect("written");
     fs::write(folder.path().join("b.bl"), "no trace").expect("written");
     let outcome = swept(folder.path(), "out");
     assert_eq!(outcome.computed, 1);
@@ -168,7 +173,7 @@ fn a_trace_that_fails_loses_its_own_cells_alone() {
     assert_eq!(failed, ["none.bl", "b.bl"]);
     let failure = outcome.complete().expect_err("two traces failed");
     assert!(
-        failure.to_string().contains("none.bl: cannot read it"),
+        failure.to_string().contains("none.bl: is empty"),
         "{failure}"
     );
 }
