@@ -17,21 +17,9 @@ class Policy:
 
     A policy that ends with an exception ends the comparison, and the exception is raised with its traceback.
 
-    >>> class Half(Policy):
-    ...     def decide(self, point, view):
-    ...         if view.promoted or view.reservation_age is None:
-    ...             return "pass"
-    ...         return "promote" if view.populated >= view.pages // 2 else "too_few_resident"
-    """
-
-    name: ClassVar[str | None] = None
-    """The name in results: letters, digits, ``-`` and ``_``. ``None`` takes the name of the class."""
-
-    needs: ClassVar[Mapping[str, Any] | str | None] = None
-    """The requirements on the host, beyond questions at faults and first stores.
-
-    A text is the name of a policy of the catalogue, whose requirements are taken: ``"linux"``. A dict has any of these
-    keys; ``like`` is such a name, whose requirements the other keys change.
+    ``needs`` says what the policy requires of the host. A text is the name of a policy of the catalogue, whose
+    requirements are taken: ``"linux"``. A dict has any of these keys; ``like`` is such a name, whose requirements the
+    other keys change.
 
     ========================== ================================================================
     ``asked_at_age``           ask at ``due`` when a reservation has this age, in accesses
@@ -46,6 +34,21 @@ class Policy:
     ========================== ================================================================
 
     Other keys are those of ``Needs`` in ``crates/policy/src/needs.rs`` whose values are numbers or truth values.
+
+    >>> class Half(Policy):
+    ...     def decide(self, point, view):
+    ...         if view.promoted or view.reservation_age is None:
+    ...             return "pass"
+    ...         return "promote" if view.populated >= view.pages // 2 else "too_few_resident"
+    """
+
+    name: ClassVar[str | None] = None
+    """The name in results: letters, digits, ``-`` and ``_``. ``None`` takes the name of the class."""
+
+    needs: ClassVar[Mapping[str, Any] | str | None] = None
+    """The requirements on the host, beyond questions at faults and first stores.
+
+    A name of the catalogue, or a dict: ``help(broadleaf.Policy)`` has the keys.
     """
 
     def decide(self, point: str, view: View) -> str:

@@ -104,6 +104,5 @@ def join_parts(
         If the disk is full.
     """
     with watched(progress) as show:
-        return _broadleaf.join_parts(
-            [os.fspath(part) for part in listed(parts, (str, os.PathLike))], os.fspath(output), force=force, progress=show
-        )
+        files = [os.fspath(part) for part in listed(parts, (str, os.PathLike))]
+        return _broadleaf.join_parts(files, os.fspath(output), force=force, progress=show)

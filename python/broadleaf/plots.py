@@ -6,6 +6,7 @@ Each function draws into the given axes, or into new ones, and returns the axes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from ._results import Comparison
@@ -23,7 +24,8 @@ def _axes(axes: Axes | None) -> Axes:
         import matplotlib.pyplot as pyplot
     except ImportError:
         raise ImportError("broadleaf.plots needs matplotlib: pip install 'broadleaf[plots]'") from None
-    _, made = pyplot.subplots()
+    # Long names of policies and metrics stay within the picture.
+    _, made = pyplot.subplots(layout="constrained")
     return made
 
 
@@ -182,7 +184,7 @@ def policies(
     Raises
     ------
     ValueError
-        If a result lacks the metric.
+        If there is no such metric or machine, or a result lacks the metric.
     """
     from ._functions import metrics
 
@@ -190,6 +192,12 @@ def policies(
     named = list(dict.fromkeys(result["machine"] for result in rows)) if machines is None else list(machines)
     names = list(dict.fromkeys(result["policy"] for result in rows))
     values = {(result["policy"], result["machine"]): result.get(metric) for result in rows}
+    if metric not in metrics():
+        near = "".join(f"; did you mean {one}?" for one in get_close_matches(metric, metrics(), 1))
+        raise ValueError(f"metric={metric!r}: there is no such metric{near}")
+    known = list(dict.fromkeys(result["machine"] for result in rows))
+    if missing := [machine for machine in named if machine not in known]:
+        raise ValueError(f"machines: the comparison has no {missing[0]}; it has {', '.join(known)}")
     axes = _axes(axes)
     width = 0.8 / max(1, len(named))
     for number, machine in enumerate(named):
