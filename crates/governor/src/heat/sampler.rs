@@ -6,7 +6,6 @@ use crate::kernel::{Kernel, KernelError};
 use crate::linux::Linux;
 use crate::seen::{LivePages, ProcessId};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -60,9 +59,9 @@ struct Samples {
 }
 
 impl HeatSampler {
-    /// Starts the thread, which measures each process by the first of `sources`. If that fails for
-    /// some windows, it takes the next one that works, and tries the ones before once a minute.
-    /// `note` gets the changes. The sampler ends the meter and its clones.
+    /// Starts the thread, which measures each process by the first of `sources` that works for it,
+    /// and tries the ones before again once a minute. `note` gets the changes. The sampler ends the
+    /// meter and its clones.
     pub fn new(
         meter: HeatMeter,
         sources: Vec<HeatSource>,
@@ -179,8 +178,8 @@ impl<N: FnMut(ProcessId, HeatChange<'_>)> Sampling<N> {
             if !pages.mapped().any(|(mapping, _)| is_counted(mapping)) {
                 continue;
             }
-            let range = self.range(process);
-            let sources = self.sources.get(range.clone()).unwrap_or_default();
+            let first = self.first_to_try(process);
+            let sources = self.sources.get(first..).unwrap_or_default();
             let cpu = linux.own_cpu();
             let heat = (self.meter).measure(&mut linux, process, &pages, self.window, sources);
             // A process that has ended leaves no open descriptor.
@@ -191,7 +190,7 @@ impl<N: FnMut(ProcessId, HeatChange<'_>)> Sampling<N> {
                     self.shared.lock().failing.remove(&process);
                 }
                 Ok(heat) => {
-                    self.measured(process, &heat, range.start == 0);
+                    self.measured(process, &heat, first == 0);
                     let mut samples = self.shared.lock();
                     samples.failing.remove(&process);
                     samples.done.insert(process, heat.blocks);
@@ -205,23 +204,12 @@ impl<N: FnMut(ProcessId, HeatChange<'_>)> Sampling<N> {
         }
     }
 
-    /// The places of the sources to try for a process. Coarser ones are tried after some failures
-    /// alone: another program may hold DAMON for a moment.
-    fn range(&self, process: ProcessId) -> Range<usize> {
-        let (first, last) = match self.coarser.get(&process) {
-            Some(known) if known.tried.elapsed() < self.window * AGAIN => {
-                (known.index, known.index)
-            }
-            Some(known) => (0, known.index),
-            None => (0, 0),
-        };
-        let failing = |samples: &Samples| {
-            (samples.failing.get(&process)).is_some_and(|failing| failing.is_stale)
-        };
-        match failing(&self.shared.lock()) {
-            true => first..self.sources.len(),
-            false => first..last + 1,
-        }
+    /// The place of the first source to try for a process. Those before its latest source are tried
+    /// again seldom: their failures take time.
+    fn first_to_try(&self, process: ProcessId) -> usize {
+        let known = self.coarser.get(&process);
+        let known = known.filter(|known| known.tried.elapsed() < self.window * AGAIN);
+        known.map_or(0, |known| known.index)
     }
 
     /// Forgets processes that have ended, if many are known.
@@ -277,6 +265,8 @@ impl<N: FnMut(ProcessId, HeatChange<'_>)> Sampling<N> {
         if self.shared.lock().has_ended {
             return;
         }
+        // The next turn tries all sources.
+        self.coarser.remove(&process);
         let reason = joined(reasons);
         let is_new = {
             let samples = self.shared.lock();

@@ -39,8 +39,9 @@ impl PartNumber {
     }
 
     /// The share of `items` that the part has. `before` gives the work before an item, which does
-    /// not fall; work is measured from 0 to `all`. An item belongs to the part that its start falls
-    /// into, so all parts together have all items, and about equal work.
+    /// not fall; work is measured from 0 to `all`. An item belongs to the part that its middle falls
+    /// into, and the first item to the first part. So all parts together have all items, and about
+    /// equal work.
     pub(crate) fn share_of(
         self,
         items: usize,
@@ -48,7 +49,13 @@ impl PartNumber {
         before: impl Fn(usize) -> u64,
     ) -> std::ops::Range<usize> {
         let all = u128::from(all.max(1));
-        let part = |item: usize| u128::from(before(item)) * u128::from(self.of()) / all;
+        let part = |item: usize| match item {
+            0 => 0,
+            item => {
+                let twice_its_middle = u128::from(before(item)) + u128::from(before(item + 1));
+                twice_its_middle * u128::from(self.of()) / (2 * all)
+            }
+        };
         let first_of = |wanted: u32| {
             let (mut low, mut high) = (0, items);
             while low < high {
@@ -118,6 +125,10 @@ mod tests {
         }
         let half = |number| PartNumber::new(number, 2).expect("a part");
         assert_eq!(half(1).share_of(9, 78, before), 0..3);
+        // Most of the second item lies in the second half.
+        let before = |item: usize| [0, 45, 99, 100][item];
+        assert_eq!(half(1).share_of(3, 100, before), 0..1);
+        assert_eq!(half(2).share_of(3, 100, before), 1..3);
         // Nothing to share.
         assert_eq!(half(2).share_of(0, 0, |_| 0), 0..0);
     }

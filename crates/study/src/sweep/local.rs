@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use broadleaf_report::number::counted;
+
 use super::data_set::DataSet;
 use super::experiment::Experiment;
 use super::plan::{SweepPlan, plan};
@@ -140,8 +142,8 @@ impl SweepOutcome {
             missing => format!(", {missing} missing"),
         };
         format!(
-            "{} cells: {} computed, {} known before{lacks}. Next: broadleaf results {}",
-            self.cells,
+            "{}: {} computed, {} known before{lacks}. Next: broadleaf results {}",
+            counted(self.cells as u64, "cell"),
             self.computed,
             self.finished,
             crate::output::argument(folder)

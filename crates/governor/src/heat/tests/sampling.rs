@@ -71,8 +71,7 @@ fn a_source_that_fails_is_noted_and_its_old_results_are_dropped() {
     assert_eq!(hot(&measured()).len() as u64, BLOCKS);
 }
 
-/// A coarser source measures a process after some failures of the first one, which is tried again
-/// later.
+/// A coarser source measures a process where the first one fails, which is tried again later.
 #[test]
 fn a_process_that_the_first_source_cannot_measure_has_the_next_for_a_while() {
     let made = MadeUp::new()
@@ -90,15 +89,9 @@ fn a_process_that_the_first_source_cannot_measure_has_the_next_for_a_while() {
     let sampler = HeatSampler::with_window(meter(&made), sources, SHORT, note);
     let began = Instant::now();
     let measured = || until(|| sampler.exchange(own(), &memory()));
-    // Nothing is known until the first source has failed for some time.
-    assert_eq!(measured(), []);
-    assert!(began.elapsed() >= SHORT * 5);
     for _ in 0..3 {
         assert_eq!(hot(&measured()).len() as u64, BLOCKS);
     }
-    let (source, reason) = notes.recv().unwrap();
-    assert_eq!(source, None);
-    assert!(reason.starts_with("idle-pages: "), "{reason}");
     let (source, reason) = notes.recv().unwrap();
     assert_eq!(source, Some(HeatSource::Damon));
     assert!(reason.starts_with("idle-pages: "), "{reason}");
