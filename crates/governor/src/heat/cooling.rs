@@ -103,8 +103,8 @@ pub(super) fn measure(
     })
 }
 
-/// Returns the used pages of each block that can be marked, with at most `group` neighbouring blocks
-/// measured together.
+/// Returns the used pages of each block that can be marked, with at most `group` neighbouring
+/// blocks measured together.
 pub(super) fn located(
     target: &impl Coolable,
     pages: &LivePages,

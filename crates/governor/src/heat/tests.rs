@@ -311,3 +311,32 @@ fn cooling_finds_blocks_in_constant_use_and_blocks_used_once() {
     let used: Vec<u16> = pairs.iter().map(|block| block.used).collect();
     assert_eq!(used, [256, 256, 512, 512, 0, 0]);
 }
+
+/// A program whose first block is locked.
+struct LockedProgram(FakeProgram);
+
+impl Coolable for LockedProgram {
+    fn cool(&self, blocks: std::ops::Range<u64>) -> Result<(), KernelError> {
+        match blocks.contains(&FIRST) {
+            true => Err(KernelError::NotAllowed),
+            false => self.0.cool(blocks),
+        }
+    }
+
+    fn referenced(&self) -> Result<u64, String> {
+        self.0.referenced()
+    }
+}
+
+#[test]
+fn the_use_of_locked_blocks_is_unknown() {
+    let program = LockedProgram(FakeProgram {
+        busy: HOT,
+        once: Mutex::default(),
+        cooled: Mutex::default(),
+    });
+    let found = located(&program, &memory(), 1).unwrap();
+    assert_eq!(found[0].block, FIRST + 1);
+    assert_eq!(found.len() as u64, BLOCKS - 1);
+    assert_eq!(hot(&found), [(HOT.start, 512), (HOT.start + 1, 512)]);
+}

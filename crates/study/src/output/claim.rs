@@ -342,7 +342,8 @@ fn remove_orphan(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a file to read, and to write if `writes`. Follows no link, and waits for no writer if the file is a pipe.
+/// Opens a file to read, and to write if `writes`. Follows no link, and waits for no writer if the
+/// file is a pipe.
 fn open_now(path: &Path, writes: bool) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     OpenOptions::new()

@@ -39,9 +39,9 @@ impl PartNumber {
     }
 
     /// The share of `items` that the part has. `before` gives the work before an item, which does
-    /// not fall; work is measured from 0 to `all`. An item belongs to the part that its middle falls
-    /// into, and the first item to the first part. So all parts together have all items, and about
-    /// equal work.
+    /// not fall; work is measured from 0 to `all`. An item belongs to the part that its middle
+    /// falls into, and the first item to the first part. So all parts together have all items,
+    /// and about equal work.
     pub(crate) fn share_of(
         self,
         items: usize,
