@@ -5,8 +5,8 @@ Each function draws into the given axes, or into new ones, and returns the axes.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from ._results import Comparison
@@ -193,7 +193,7 @@ def policies(
     names = list(dict.fromkeys(result["policy"] for result in rows))
     values = {(result["policy"], result["machine"]): result.get(metric) for result in rows}
     if metric not in metrics():
-        near = "".join(f"; did you mean {one}?" for one in get_close_matches(metric, metrics(), 1))
+        near = "".join(f"; did you mean {one}?" for one in difflib.get_close_matches(metric, metrics(), 1))
         raise ValueError(f"metric={metric!r}: there is no such metric{near}")
     known = list(dict.fromkeys(result["machine"] for result in rows))
     if missing := [machine for machine in named if machine not in known]:
