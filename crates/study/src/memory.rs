@@ -120,9 +120,7 @@ impl std::str::FromStr for Amount {
             format!("{text:?} is no size: write it as 512M, 1.5G, 25% or unlimited")
         })?;
         if bytes == 0 && text.parse::<f64>().is_ok_and(|number| number > 0.0) {
-            return Err(format!(
-                "{text} is less than a byte: write a size as 512M, or a share of the footprint as 75%"
-            ));
+            return Err(format!("{text} is less than a byte: write 512M or 75%"));
         }
         if broadleaf_units::lacks_unit(text, bytes) {
             return Err(format!("{text} bytes hold no page; did you mean {text}%?"));
