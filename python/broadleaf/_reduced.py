@@ -65,7 +65,7 @@ def reduce(
     with watched(progress) as show:
         return _broadleaf.reduce(
             os.fspath(trace),
-            part=None if part is None else tuple(part),
+            part=None if part is None else (part[0], part[1]),
             machines=[os.fspath(machine) for machine in places],
             output=None if output is None else os.fspath(output),
             force=force,
