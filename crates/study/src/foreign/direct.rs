@@ -80,7 +80,7 @@ impl DirectTrace {
             .then_some((name, path))
     }
 
-    /// The hash of the file's bytes. A folder has that of the recording that stands for it.
+    /// Returns the hash of the file's bytes, or of the recording that stands for a folder.
     pub(crate) fn content_hash(&self) -> Result<String, Failure> {
         let hashed = match self.input.is_dir() {
             true => hash_from_start(&self.recording(false)?.1),

@@ -134,7 +134,8 @@ pub fn explain_experiment(path: &Path, view: View) -> Result<String, Failure> {
         size(disk),
     );
     Ok(format!(
-        "{} (experiment): {} of {}, each trace a task\n\n{}\n{unreadable}{}Next: broadleaf sweep {} -o DIR\n",
+        "{} (experiment): {} of {}, each trace a task\n\n{}\n{unreadable}{}\
+         Next: broadleaf sweep {} -o DIR\n",
         view.paint.apply(Style::Strong, &experiment.name),
         counted(cells, "cell"),
         counted(files as u64, "trace"),
