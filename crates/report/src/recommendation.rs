@@ -1,9 +1,9 @@
 //! The recommendations of a comparison: one for each machine with a choice.
 
-use broadleaf_metrics::{CellResult, Comparison, MemoryAsked, Recommendation};
+use broadleaf_metrics::{CellResult, Comparison, MemoryAsked, Recommendation, TraceSummary};
 
 use crate::advice::{Advice, BASELINE, advise, lost_cycles};
-use crate::run_time::{page_faults_sentence, run_time_sentence};
+use crate::run_time::{faults_outweigh, page_faults_sentence, run_time_sentence};
 
 /// The data for the table apart from the comparison itself.
 pub struct Context<'a> {
@@ -26,7 +26,7 @@ pub fn recommendations(comparison: &Comparison, context: &Context<'_>) -> Vec<Re
         let told = told_of(&advice, &results, context);
         Some(Recommendation {
             machine: (*machine).to_owned(),
-            run_time: told.and_then(|told| run_time_sentence(told, baseline, &comparison.trace)),
+            run_time: told.and_then(|told| context.run_time(told, baseline, &comparison.trace)),
             page_faults: told.and_then(page_faults_sentence),
             policy: advice.policy,
             sentence: advice.sentence,
@@ -55,6 +55,25 @@ fn told_of<'a>(
 }
 
 impl Context<'_> {
+    /// Returns the sentences on the run time under the policy of `result`. They add what faults
+    /// cost where that alone speaks against the policy.
+    fn run_time(
+        &self,
+        result: &CellResult,
+        baseline: &CellResult,
+        trace: &TraceSummary,
+    ) -> Option<String> {
+        let sentence = run_time_sentence(result, baseline, trace)?;
+        let costs = match self.is_by_walks(&result.machine) {
+            true => None,
+            false => faults_outweigh(result, baseline),
+        };
+        Some(match costs {
+            Some(costs) => format!("{sentence} {costs}"),
+            None => sentence,
+        })
+    }
+
     /// Returns the advice for a machine. Other machines of the comparison do not change it.
     pub(crate) fn advise(
         &self,

@@ -4,6 +4,7 @@ use broadleaf_metrics::{
     CellResult, RunTime, RunTimeBasis, RunTimeClass, SecondsRange, TraceSummary,
 };
 
+use crate::advice::{lost_cycles, saves_enough};
 use crate::number::{percent, short};
 
 /// Returns a sentence on the run time under the policy of `result`, and on the origin of the
@@ -94,6 +95,27 @@ pub(crate) fn page_faults_sentence(result: &CellResult) -> Option<String> {
         seconds(system.middle),
         seconds_range(&system, 3)
     ))
+}
+
+/// Returns a sentence on cycles of faults and bookkeeping that outweigh a gain of user time, or
+/// leave too little of it. Returns `None` if they do not, if there is no such gain, or if the
+/// seconds of faults are known.
+pub(crate) fn faults_outweigh(result: &CellResult, baseline: &CellResult) -> Option<String> {
+    let run_time = result.run_time?;
+    let has_gain = run_time.class != RunTimeClass::None && run_time.fault_seconds.is_none();
+    let saved = baseline.walk_cycles.checked_sub(result.walk_cycles)?;
+    let beside = |of: &CellResult| lost_cycles(of).saturating_sub(of.walk_cycles);
+    let spent = beside(result).checked_sub(beside(baseline))?;
+    let outweighs = has_gain && spent > 0 && !saves_enough(result, baseline, baseline);
+    outweighs.then(|| {
+        format!(
+            "The user time leaves out page faults and bookkeeping: {} saves {} cycles of walks, \
+             and spends {} more cycles on these.",
+            result.policy,
+            short(saved),
+            short(spent),
+        )
+    })
 }
 
 /// Returns the reason why a policy has the run time of `baseline` in the model, if it has.
@@ -325,5 +347,36 @@ mod tests {
         };
         let said = run_time_sentence(&unknown, &unknown, &samples).expect("the reason");
         assert!(said.starts_with("Run time: no estimate. The trace holds samples"));
+    }
+
+    #[test]
+    fn faults_that_outweigh_a_gain_are_named() {
+        let result = |walk_cycles, fault_cycles| CellResult {
+            policy: "greedy".to_owned(),
+            accesses: 1_000_000,
+            walk_cycles,
+            memory: Some(broadleaf_metrics::MemoryResult {
+                fault_cycles,
+                ..broadleaf_metrics::MemoryResult::default()
+            }),
+            ..CellResult::default()
+        };
+        let said = |fault_cycles, gain| {
+            let run_time = Some(RunTime::of_gains([gain; 3], RunTimeBasis::Table));
+            let with = CellResult {
+                run_time,
+                ..result(100_000, fault_cycles)
+            };
+            faults_outweigh(&with, &result(9_000_000, 1_000_000))
+        };
+        assert_eq!(
+            said(20_000_000, 0.2).as_deref(),
+            Some(
+                "The user time leaves out page faults and bookkeeping: greedy saves 8.90M cycles \
+                 of walks, and spends 19.0M more cycles on these."
+            )
+        );
+        assert_eq!(said(20_000_000, 0.01), None);
+        assert_eq!(said(2_000_000, 0.2), None);
     }
 }

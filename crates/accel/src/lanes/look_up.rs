@@ -28,12 +28,12 @@ impl<W: Walks> SetWork for SideBySide<'_, W> {
             walks,
         } = self;
         match tlbs.lanes {
-            1 => tlbs.look_up_in::<1>(moves, pages, ids, asked, walks),
-            4 => tlbs.look_up_in::<4>(moves, pages, ids, asked, walks),
-            8 => tlbs.look_up_in::<8>(moves, pages, ids, asked, walks),
-            16 => tlbs.look_up_in::<16>(moves, pages, ids, asked, walks),
-            24 => tlbs.look_up_in::<24>(moves, pages, ids, asked, walks),
-            _ => tlbs.look_up_in::<MOST_LANES>(moves, pages, ids, asked, walks),
+            1 => tlbs.look_up_in::<M, 1>(moves, pages, ids, asked, walks),
+            4 => tlbs.look_up_in::<M, 4>(moves, pages, ids, asked, walks),
+            8 => tlbs.look_up_in::<M, 8>(moves, pages, ids, asked, walks),
+            16 => tlbs.look_up_in::<M, 16>(moves, pages, ids, asked, walks),
+            24 => tlbs.look_up_in::<M, 24>(moves, pages, ids, asked, walks),
+            _ => tlbs.look_up_in::<M, MOST_LANES>(moves, pages, ids, asked, walks),
         }
     }
 }
@@ -74,9 +74,9 @@ impl Tlbs {
     /// Looks pages up in `LANES` lanes. The mask of lanes is in memory. If the compiler saw the
     /// mask lane by lane, it would assemble the mask again for each page.
     #[inline(always)]
-    fn look_up_in<const LANES: usize>(
+    fn look_up_in<M: SetMoves, const LANES: usize>(
         &mut self,
-        moves: impl SetMoves,
+        moves: M,
         pages: &[PageNumber],
         ids: &[PageId],
         asked: &[u32; MOST_LANES],
@@ -84,43 +84,74 @@ impl Tlbs {
     ) -> Option<usize> {
         let asked: &[u32; LANES] = asked.first_chunk()?;
         for (at, (page, id)) in pages.iter().zip(ids).enumerate() {
-            let mut left = *asked;
+            let mut left = moves.chosen(asked);
             let superpages = &mut self.first[self.superpages.0.structure];
             if superpages.used {
                 let set = self.superpages.0.index.set_of(*page);
-                match superpages.renew(set, id.entry(Size::Superpage), asked) {
-                    None => continue,
-                    Some(lanes) => left = lanes,
+                left = superpages.renew(moves, set, id.entry(Size::Superpage), &left);
+                if moves.bits(&left) == 0 {
+                    continue;
                 }
             }
             let set = self.base_pages.0.index.set_of(*page);
             let base_pages = &mut self.first[self.base_pages.0.structure];
-            let Some(left) = base_pages.renew(set, id.entry(Size::Base), &left) else {
-                continue;
-            };
-            let mut left = moves.used_lanes(&left);
-            while left != 0 {
-                let lane = left.trailing_zeros() as usize;
-                left &= left - 1;
-                if !self.miss::<LANES>(moves, lane, (*page, *id), at, walks) {
-                    return Some(at);
-                }
+            left = base_pages.renew(moves, set, id.entry(Size::Base), &left);
+            let left = moves.bits(&left);
+            if left != 0 && !self.miss::<M, LANES>(moves, left, (*page, *id), at, walks) {
+                return Some(at);
             }
         }
         None
     }
 
-    /// Looks a page up in the second level of a lane, and then by a walk. Returns true if the page
-    /// was found.
+    /// Looks a page up in the second level of some lanes, and then by walks. The lanes that find
+    /// the page get it into the first level. Returns false if a walk stopped the lookups.
     #[inline(always)]
-    fn miss<const LANES: usize>(
+    fn miss<M: SetMoves, const LANES: usize>(
+        &mut self,
+        moves: M,
+        lanes: u64,
+        (page, id): (PageNumber, PageId),
+        at: usize,
+        walks: &mut impl Walks,
+    ) -> bool {
+        let (mut left, mut has_stopped) = (lanes, false);
+        let (mut superpages, mut base_pages) = (0, 0);
+        while left != 0 {
+            let lane = left.trailing_zeros() as usize;
+            match self.below_first(moves, lane, (page, id), at, walks) {
+                Some(Size::Superpage) => superpages |= 1 << lane,
+                Some(Size::Base) => base_pages |= 1 << lane,
+                None => {
+                    has_stopped = true;
+                    break;
+                }
+            }
+            left &= left - 1;
+        }
+        for (size, lanes, place) in [
+            (Size::Superpage, superpages, self.superpages.0),
+            (Size::Base, base_pages, self.base_pages.0),
+        ] {
+            if lanes != 0 {
+                let set = place.index.set_of(page);
+                let rows = &mut self.first[place.structure];
+                rows.put_in::<M, LANES>(moves, set, id.entry(size), lanes);
+            }
+        }
+        !has_stopped
+    }
+
+    /// Looks a page up in the second level of a lane, and then by a walk. Returns the page's size.
+    #[inline(always)]
+    fn below_first(
         &mut self,
         moves: impl SetMoves,
         lane: usize,
         (page, id): (PageNumber, PageId),
         at: usize,
         walks: &mut impl Walks,
-    ) -> bool {
+    ) -> Option<Size> {
         let found = [
             (Size::Superpage, self.superpages.1),
             (Size::Base, self.base_pages.1),
@@ -131,15 +162,11 @@ impl Tlbs {
                 let set = self.second[place.structure].set(lane, set);
                 if moves.renew(set, id.entry(size)) {
                     walks.second_hit(lane);
-                    self.insert_first::<LANES>(lane, page, id, size);
-                    return true;
+                    return Some(size);
                 }
             }
         }
-        let Some(size) = walks.walk(lane, at) else {
-            return false;
-        };
-        self.insert_first::<LANES>(lane, page, id, size);
+        let size = walks.walk(lane, at)?;
         let place = match size {
             Size::Superpage => self.superpages.1,
             Size::Base => self.base_pages.1,
@@ -150,22 +177,6 @@ impl Tlbs {
             let oldest = second.oldest();
             moves.push_through(second.set(lane, set), id.entry(size), oldest);
         }
-        true
-    }
-
-    #[inline(always)]
-    fn insert_first<const LANES: usize>(
-        &mut self,
-        lane: usize,
-        page: PageNumber,
-        id: PageId,
-        size: Size,
-    ) {
-        let place = match size {
-            Size::Superpage => self.superpages.0,
-            Size::Base => self.base_pages.0,
-        };
-        let set = place.index.set_of(page);
-        self.first[place.structure].insert::<LANES>(set, id.entry(size), lane);
+        Some(size)
     }
 }

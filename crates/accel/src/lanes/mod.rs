@@ -10,6 +10,7 @@ mod alone;
 mod apart;
 mod entry;
 mod look_up;
+mod row_moves;
 mod rows;
 mod sixteen;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! column, so that one comparison looks into all.
 
 use super::entry::EMPTY;
+use super::row_moves::RowMoves;
 
 /// One structure of several TLBs.
 #[derive(Clone, Debug)]
@@ -23,20 +24,42 @@ impl Rows {
         }
     }
 
-    /// Looks for an entry in those lanes of a set for which `wanted` is all ones, and makes it the
-    /// newest where it is there. Answers the lanes where it is not; `None` where it is in all.
+    /// Looks for an entry in some lanes of a set, and makes it the newest where it is there. Returns
+    /// the lanes where it is not.
     #[inline(always)]
-    pub(super) fn renew<const LANES: usize>(
+    pub(super) fn renew<M: RowMoves, const LANES: usize>(
         &mut self,
+        moves: M,
         set: usize,
         entry: u32,
-        wanted: &[u32; LANES],
-    ) -> Option<[u32; LANES]> {
-        match self.ways {
-            4 => self.renew_fixed::<LANES, 4>(set, entry, wanted),
-            6 => self.renew_fixed::<LANES, 6>(set, entry, wanted),
-            8 => self.renew_fixed::<LANES, 8>(set, entry, wanted),
-            _ => self.renew_any(set, entry, wanted),
+        wanted: &M::Chosen<LANES>,
+    ) -> M::Chosen<LANES> {
+        // Loops over a known number of ways are faster.
+        let rows = self.set::<LANES>(set);
+        match rows.len() {
+            4 => renew_fixed::<M, LANES, 4>(moves, rows, entry, wanted),
+            6 => renew_fixed::<M, LANES, 6>(moves, rows, entry, wanted),
+            8 => renew_fixed::<M, LANES, 8>(moves, rows, entry, wanted),
+            _ => moves.renew_rows(rows, entry, wanted),
+        }
+    }
+
+    /// Puts an entry into some lanes of a set, given as bits, as the newest. The oldest goes.
+    #[inline(always)]
+    pub(super) fn put_in<M: RowMoves, const LANES: usize>(
+        &mut self,
+        moves: M,
+        set: usize,
+        entry: u32,
+        lanes: u64,
+    ) {
+        self.used = true;
+        let rows = self.set::<LANES>(set);
+        match rows.len() {
+            4 => put_in_fixed::<M, LANES, 4>(moves, rows, entry, lanes),
+            6 => put_in_fixed::<M, LANES, 6>(moves, rows, entry, lanes),
+            8 => put_in_fixed::<M, LANES, 8>(moves, rows, entry, lanes),
+            _ => moves.put_in_rows(rows, entry, lanes),
         }
     }
 
@@ -45,42 +68,6 @@ impl Rows {
         let size = self.ways * LANES;
         let (rows, _) = self.entries[set * size..(set + 1) * size].as_chunks_mut();
         rows
-    }
-
-    #[inline(always)]
-    fn renew_fixed<const LANES: usize, const WAYS: usize>(
-        &mut self,
-        set: usize,
-        entry: u32,
-        wanted: &[u32; LANES],
-    ) -> Option<[u32; LANES]> {
-        let Some(rows) = self.set::<LANES>(set).first_chunk_mut::<WAYS>() else {
-            return Some(*wanted);
-        };
-        renew_rows(rows, entry, wanted)
-    }
-
-    #[inline(always)]
-    fn renew_any<const LANES: usize>(
-        &mut self,
-        set: usize,
-        entry: u32,
-        wanted: &[u32; LANES],
-    ) -> Option<[u32; LANES]> {
-        renew_rows(self.set::<LANES>(set), entry, wanted)
-    }
-
-    /// Puts an entry into one lane of a set as the newest; the oldest goes.
-    #[inline(always)]
-    pub(super) fn insert<const LANES: usize>(&mut self, set: usize, entry: u32, lane: usize) {
-        self.used = true;
-        let rows = self.set::<LANES>(set);
-        match rows.len() {
-            4 => insert_fixed::<LANES, 4>(rows, entry, lane),
-            6 => insert_fixed::<LANES, 6>(rows, entry, lane),
-            8 => insert_fixed::<LANES, 8>(rows, entry, lane),
-            _ => insert_into(rows, entry, lane),
-        }
     }
 
     /// Removes entries of one lane. The other entries keep their order.
@@ -162,81 +149,27 @@ impl Rows {
     }
 }
 
-/// A mask of ones if the condition holds, otherwise zero, as vector comparisons return.
 #[inline(always)]
-const fn mask(holds: bool) -> u32 {
-    (holds as u32).wrapping_neg()
+fn renew_fixed<M: RowMoves, const LANES: usize, const WAYS: usize>(
+    moves: M,
+    rows: &mut [[u32; LANES]],
+    entry: u32,
+    wanted: &M::Chosen<LANES>,
+) -> M::Chosen<LANES> {
+    match rows.first_chunk_mut::<WAYS>() {
+        Some(rows) => moves.renew_rows(rows, entry, wanted),
+        None => *wanted,
+    }
 }
 
 #[inline(always)]
-fn insert_fixed<const LANES: usize, const WAYS: usize>(
+fn put_in_fixed<M: RowMoves, const LANES: usize, const WAYS: usize>(
+    moves: M,
     rows: &mut [[u32; LANES]],
     entry: u32,
-    lane: usize,
+    lanes: u64,
 ) {
     if let Some(rows) = rows.first_chunk_mut::<WAYS>() {
-        insert_into(rows, entry, lane);
+        moves.put_in_rows(rows, entry, lanes);
     }
-}
-
-#[inline(always)]
-fn insert_into<const LANES: usize>(rows: &mut [[u32; LANES]], entry: u32, lane: usize) {
-    let mut before = entry;
-    for row in rows {
-        before = std::mem::replace(&mut row[lane], before);
-    }
-}
-
-/// The loops over lanes have no branches, so that they become vector instructions. The mask of
-/// remaining lanes is returned by value. If it were stored lane by lane, the processor could not
-/// forward the stores to one load of all lanes.
-#[inline(always)]
-fn renew_rows<const LANES: usize>(
-    rows: &mut [[u32; LANES]],
-    entry: u32,
-    wanted: &[u32; LANES],
-) -> Option<[u32; LANES]> {
-    // In most lookups that find anything, it is found as the newest everywhere, or nowhere.
-    let Some(first) = rows.first() else {
-        return Some(*wanted);
-    };
-    let mut left = [0; LANES];
-    let mut any_left = 0;
-    for lane in 0..LANES {
-        left[lane] = wanted[lane] & !mask(first[lane] == entry);
-        any_left |= left[lane];
-    }
-    if any_left == 0 {
-        return None;
-    }
-    // Finds the lanes that hold the entry in a later row.
-    let mut moves = [0; LANES];
-    for row in &rows[1..] {
-        for lane in 0..LANES {
-            moves[lane] |= mask(row[lane] == entry);
-        }
-    }
-    let mut any_moves = 0;
-    for lane in 0..LANES {
-        moves[lane] &= left[lane];
-        any_moves |= moves[lane];
-    }
-    if any_moves != 0 {
-        any_left = 0;
-        for lane in 0..LANES {
-            left[lane] &= !moves[lane];
-            any_left |= left[lane];
-        }
-        // Each way takes the entry of the way before it, up to the way that held the entry.
-        let mut before = [entry; LANES];
-        for row in &mut *rows {
-            for lane in 0..LANES {
-                let old = row[lane];
-                row[lane] = before[lane] & moves[lane] | old & !moves[lane];
-                moves[lane] &= !mask(old == entry);
-                before[lane] = old;
-            }
-        }
-    }
-    (any_left != 0).then_some(left)
 }

@@ -6,6 +6,7 @@
 //! move is a comparison, a shift and a blend. Without it, the compiler vectorizes the loops.
 
 use super::entry::EMPTY;
+use super::row_moves::RowMoves;
 use pulp::{Arch, NullaryFnOnce};
 
 /// The ways of a group.
@@ -21,7 +22,7 @@ impl WayGroup {
 }
 
 /// The moves of entries in a set.
-pub(super) trait SetMoves: Copy {
+pub(super) trait SetMoves: RowMoves {
     /// A bit for each way that holds an entry.
     fn find(self, ways: &[u32; GROUP_WAYS], wanted: u32) -> u32;
 
@@ -32,9 +33,6 @@ pub(super) trait SetMoves: Copy {
     /// Makes an entry the newest of a set of four ways. Returns whether it was there; if not, the
     /// oldest entry goes.
     fn use_in_four(self, set: &mut [u32; 4], wanted: u32) -> bool;
-
-    /// A bit for each element that is not 0.
-    fn used_lanes<const LANES: usize>(self, lanes: &[u32; LANES]) -> u64;
 
     /// Makes an entry the newest of a set of one group. Returns whether it was there; if not, the
     /// entry in the way `oldest`, which is one bit, goes.
@@ -111,11 +109,6 @@ impl SetMoves for Loops {
         *set = [wanted, pick(in_a, b, a), pick(in_b, c, b), pick(in_c, d, c)];
         in_c | (d == wanted)
     }
-
-    #[inline(always)]
-    fn used_lanes<const LANES: usize>(self, lanes: &[u32; LANES]) -> u64 {
-        self.used_lanes_of(lanes, 0)
-    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -149,29 +142,6 @@ impl SetMoves for pulp::x86::V4 {
         let moves = to ^ to.wrapping_sub(1);
         *set = pulp::cast(self.avx512vl._mm_mask_blend_epi32(moves, old, before));
         found != 0
-    }
-
-    #[inline(always)]
-    fn used_lanes<const LANES: usize>(self, lanes: &[u32; LANES]) -> u64 {
-        let (groups, others) = lanes.as_chunks::<GROUP_WAYS>();
-        let mut bits = Loops.used_lanes_of(others, groups.len() * GROUP_WAYS);
-        for (group, lanes) in groups.iter().enumerate() {
-            let lanes = pulp::cast(*lanes);
-            let used = self.avx512f._mm512_test_epi32_mask(lanes, lanes);
-            bits |= u64::from(used) << (group * GROUP_WAYS);
-        }
-        bits
-    }
-}
-
-impl Loops {
-    /// A bit for each element that is not 0; the first has the number `from`.
-    #[inline(always)]
-    fn used_lanes_of(self, lanes: &[u32], from: usize) -> u64 {
-        let bits = lanes.iter().enumerate();
-        bits.fold(0, |bits, (lane, used)| {
-            bits | u64::from(*used != 0) << (from + lane)
-        })
     }
 }
 
@@ -260,9 +230,6 @@ mod tests {
                     (&plain_two[..], &[EMPTY; 12][..])
                 );
             }
-            let mut lanes = [0; 24];
-            (lanes[0], lanes[5], lanes[15], lanes[20]) = (1, u32::MAX, 7, 1);
-            assert_eq!(moves.used_lanes(&lanes), 1 | 1 << 5 | 1 << 15 | 1 << 20);
             hits
         }
     }

@@ -211,3 +211,33 @@ fn answers_count_references_of_no_bytes() {
         }
     }
 }
+
+/// A foreign trace may begin after its program's stores. An answer says where a policy takes memory
+/// without a store for zeroes, which have no frames.
+#[test]
+fn loads_of_memory_without_a_store_are_named() {
+    let folder = folder("direct-zeroes");
+    let note = |record: &str| {
+        let text: String = (0..64)
+            .map(|page| format!("{record} {page}000 8\n"))
+            .collect();
+        let path = file(&folder, "x.din", text.as_bytes());
+        let output = run(&["compare", &path, "--policy", "linux", "--format", "json"]);
+        let answer: Value = serde_json::from_str(&succeeded(&output)).expect("the answer is JSON");
+        let notes = answer["notes"].as_array().expect("notes").clone();
+        let is_named = |note: &Value| {
+            note.as_str()
+                .is_some_and(|note| note.contains("for zeroes"))
+        };
+        notes.into_iter().find(is_named)
+    };
+    let loads = note("r").expect("a note on memory without a store");
+    assert!(
+        loads
+            .as_str()
+            .unwrap()
+            .starts_with("linux: memory without a store in the trace"),
+        "{loads}"
+    );
+    assert_eq!(note("w"), None);
+}

@@ -6,7 +6,11 @@ use broadleaf_accel::WhyNot;
 use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
 use broadleaf_model::{Choice, Plan};
+use broadleaf_policy::Policy;
+use broadleaf_report::BASELINE;
+use broadleaf_trace::Header;
 
+use crate::foreign::is_imported;
 use crate::machines;
 use crate::recording::repeated_notes;
 use crate::run_time::{base_at_faults, frames_matter};
@@ -30,6 +34,10 @@ pub(super) fn of_plan(
              limits it)"
         ));
     }
+    notes.extend(
+        head.as_ref()
+            .and_then(|head| of_zero_page(plan, head, results)),
+    );
     notes.extend(of_frames(plan));
     notes.extend(plan.machines().iter().filter_map(of_fractured));
     notes.extend(machines::base_page_notes(results));
@@ -37,6 +45,33 @@ pub(super) fn of_plan(
     notes.extend(machines::area_note(plan.machines()));
     notes.extend(machines::unpriced_note(plan.machines()));
     notes
+}
+
+/// The note on policies that take memory for zeroes because a foreign trace has no store to it. The
+/// program may have stored to it before the trace began.
+fn of_zero_page(plan: &Plan, head: &Header, results: &[CellResult]) -> Option<String> {
+    let peak = |policy: &str| {
+        let mut all = results.iter();
+        let found = all.find(|result| result.policy == policy);
+        found.map(|result| result.peak_resident_pages)
+    };
+    let base = is_imported(head).then(|| peak(BASELINE))??;
+    let shares = |policy: &&Box<dyn Policy>| policy.needs().zero_page;
+    let names = plan
+        .policies()
+        .iter()
+        .filter(shares)
+        .map(|policy| policy.name());
+    let names: Vec<String> = names
+        .filter(|name| peak(name).is_some_and(|peak| peak < base))
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "{}: memory without a store in the trace is taken for zeroes and takes no frames, \
+             though the program may have stored to it before; linux(zero_page=off) gives it frames",
+            names.join(", ")
+        )
+    })
 }
 
 /// The note on policies whose base pages seldom share the entries of a machine.

@@ -13,7 +13,7 @@ use super::cells::{CellClass, TraceCells};
 use super::conditions::MemoryCondition;
 use super::experiment::Experiment;
 use super::keys::KeyTable;
-use super::rounds::{TaskAnswers, TaskReplays};
+use super::rounds::{TaskAnswers, TaskReplays, rounds};
 use super::rows::joined;
 use crate::cache::{TraceCache, build};
 use crate::compare::ComparisonAnswer;
@@ -46,7 +46,7 @@ pub struct SweepTask {
     pub accesses: u64,
     /// The keys of the cells to compute.
     pub cells: Vec<String>,
-    /// The number of replays of the trace.
+    /// The number of replays of the trace. The measurement of its footprint counts as one.
     pub replays: u64,
     /// The build that planned the task.
     build: String,
@@ -100,7 +100,8 @@ impl SweepTask {
         if open.is_empty() {
             return None;
         }
-        let replays = cells.replays(&open.iter().cloned().collect()).len() as u64;
+        let replays = cells.replays(&open.iter().cloned().collect());
+        let replays = rounds(&replays, cells, None).iter().flatten().count() as u64;
         Some(Self {
             file: experiment.file.clone(),
             text: experiment.text.clone(),
