@@ -367,7 +367,11 @@ mod tests {
                 run_time,
                 ..result(100_000, fault_cycles)
             };
-            faults_outweigh(&with, &result(9_000_000, 1_000_000))
+            let baseline = CellResult {
+                policy: "4k".to_owned(),
+                ..result(9_000_000, 1_000_000)
+            };
+            faults_outweigh(&with, &baseline)
         };
         assert_eq!(
             said(20_000_000, 0.2).as_deref(),

@@ -89,9 +89,6 @@ impl Tlbs {
             if superpages.used {
                 let set = self.superpages.0.index.set_of(*page);
                 left = superpages.renew(moves, set, id.entry(Size::Superpage), &left);
-                if moves.bits(&left) == 0 {
-                    continue;
-                }
             }
             let set = self.base_pages.0.index.set_of(*page);
             let base_pages = &mut self.first[self.base_pages.0.structure];
@@ -129,15 +126,17 @@ impl Tlbs {
             }
             left &= left - 1;
         }
-        for (size, lanes, place) in [
-            (Size::Superpage, superpages, self.superpages.0),
-            (Size::Base, base_pages, self.base_pages.0),
-        ] {
-            if lanes != 0 {
-                let set = place.index.set_of(page);
-                let rows = &mut self.first[place.structure];
-                rows.put_in::<M, LANES>(moves, set, id.entry(size), lanes);
-            }
+        if superpages != 0 {
+            let place = &self.superpages.0;
+            let rows = &mut self.first[place.structure];
+            let entry = id.entry(Size::Superpage);
+            rows.put_in::<M, LANES>(moves, place.index.set_of(page), entry, superpages);
+        }
+        if base_pages != 0 {
+            let place = &self.base_pages.0;
+            let rows = &mut self.first[place.structure];
+            let entry = id.entry(Size::Base);
+            rows.put_in::<M, LANES>(moves, place.index.set_of(page), entry, base_pages);
         }
         !has_stopped
     }
@@ -152,11 +151,9 @@ impl Tlbs {
         at: usize,
         walks: &mut impl Walks,
     ) -> Option<Size> {
-        let found = [
-            (Size::Superpage, self.superpages.1),
-            (Size::Base, self.base_pages.1),
-        ];
-        for (size, place) in found {
+        // Copies of places in an array would cost more than the lookups.
+        let (superpages, base_pages) = (&self.superpages.1, &self.base_pages.1);
+        for (size, place) in [(Size::Superpage, superpages), (Size::Base, base_pages)] {
             if let Some(place) = place {
                 let set = place.index.set_of(page);
                 let set = self.second[place.structure].set(lane, set);
@@ -168,8 +165,8 @@ impl Tlbs {
         }
         let size = walks.walk(lane, at)?;
         let place = match size {
-            Size::Superpage => self.superpages.1,
-            Size::Base => self.base_pages.1,
+            Size::Superpage => superpages,
+            Size::Base => base_pages,
         };
         if let Some(place) = place {
             let set = place.index.set_of(page);

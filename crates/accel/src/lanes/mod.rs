@@ -6,6 +6,7 @@
 //! replacement, on two page sizes (4 KiB and 2 MiB), and on page tables that do not change during a
 //! call.
 
+mod aligned;
 mod alone;
 mod apart;
 mod entry;

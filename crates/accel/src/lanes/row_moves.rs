@@ -175,7 +175,10 @@ impl RowMoves for pulp::x86::V4 {
         if let Some(groups) = groups_of::<LANES, 4>(rows) {
             return renew_groups::<LANES, 4>(self, groups, entry, *wanted);
         }
-        let masks = masks_of::<LANES>(self, *wanted);
+        if LANES.is_multiple_of(COLUMN) {
+            return renew_columns(self, rows, entry, *wanted);
+        }
+        let masks = std::array::from_fn(|lane| mask(wanted >> lane & 1 != 0));
         self.chosen(&Loops.renew_rows(rows, entry, &masks))
     }
 
@@ -223,10 +226,6 @@ fn renew_groups<const LANES: usize, const GROUPS: usize>(
             ._mm512_cmpeq_epi32_mask(pulp::cast(*group), all);
         found |= u64::from(ways) << (at * GROUP_WAYS);
     }
-    let newest = found & first(LANES);
-    if wanted & !newest == 0 {
-        return 0;
-    }
     // The ways up to the one that holds the entry.
     let mut to = found;
     let mut ways = 1;
@@ -235,14 +234,13 @@ fn renew_groups<const LANES: usize, const GROUPS: usize>(
         ways *= 2;
     }
     let found = to & wanted;
-    if found & !newest != 0 {
-        push_groups::<LANES, GROUPS>(
-            vectors,
-            groups,
-            entry,
-            to & found.wrapping_mul(every(LANES)),
-        );
-    }
+    // An unpredictable branch costs more than a move that changes nothing.
+    push_groups::<LANES, GROUPS>(
+        vectors,
+        groups,
+        entry,
+        to & found.wrapping_mul(every(LANES)),
+    );
     wanted & !found
 }
 
@@ -270,20 +268,42 @@ fn push_groups<const LANES: usize, const GROUPS: usize>(
     }
 }
 
-/// The masks of the loops from bits.
+/// The lanes of a register in sets of more lanes.
+const COLUMN: usize = 8;
+
+/// As [`RowMoves::renew_rows`], some lanes after the others.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn masks_of<const LANES: usize>(vectors: pulp::x86::V4, bits: u64) -> [u32; LANES] {
-    let mut masks = [0; LANES];
-    let (groups, others) = masks.as_chunks_mut::<GROUP_WAYS>();
-    for (lane, other) in others.iter_mut().enumerate() {
-        *other = mask(bits >> (groups.len() * GROUP_WAYS + lane) & 1 != 0);
+fn renew_columns<const LANES: usize>(
+    vectors: pulp::x86::V4,
+    rows: &mut [[u32; LANES]],
+    entry: u32,
+    wanted: u64,
+) -> u64 {
+    let all = vectors.avx._mm256_set1_epi32(entry.cast_signed());
+    let holding = |row: &[u32; COLUMN]| {
+        let row = pulp::cast(*row);
+        vectors.avx512vl._mm256_cmpeq_epi32_mask(row, all)
+    };
+    let mut left = wanted;
+    for column in 0..LANES / COLUMN {
+        let first = column * COLUMN;
+        let found = rows
+            .iter()
+            .fold(0, |found, row| found | holding(&row.as_chunks().0[column]));
+        let mut moves = found & (wanted >> first) as u8;
+        left &= !(u64::from(moves) << first);
+        // Each way takes the entry of the way before it, up to the way that held the entry.
+        let mut before = all;
+        for row in &mut *rows {
+            let row = &mut row.as_chunks_mut().0[column];
+            let (old, held) = (pulp::cast(*row), holding(row));
+            *row = pulp::cast(vectors.avx512vl._mm256_mask_blend_epi32(moves, old, before));
+            moves &= !held;
+            before = old;
+        }
     }
-    for (at, group) in groups.iter_mut().enumerate() {
-        let bits = (bits >> (at * GROUP_WAYS)) as u16;
-        *group = pulp::cast(vectors.avx512f._mm512_maskz_set1_epi32(bits, -1));
-    }
-    masks
+    left
 }
 
 #[cfg(test)]

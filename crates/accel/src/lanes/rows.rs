@@ -1,6 +1,7 @@
 //! One structure of several TLBs side by side: the ways of a set are rows, and each TLB has a
 //! column, so that one comparison looks into all.
 
+use super::aligned::LineAligned;
 use super::entry::EMPTY;
 use super::row_moves::RowMoves;
 
@@ -10,7 +11,7 @@ pub(super) struct Rows {
     ways: usize,
     /// By set, way and lane. In each lane the newest entry of a set is in the first way, and empty
     /// ones come last.
-    entries: Vec<u32>,
+    entries: LineAligned,
     /// True if any entry was ever inserted. Otherwise lookups skip the structure.
     pub(super) used: bool,
 }
@@ -19,13 +20,13 @@ impl Rows {
     pub(super) fn new(sets: usize, ways: usize, lanes: usize) -> Self {
         Self {
             ways,
-            entries: vec![EMPTY; sets * ways * lanes],
+            entries: LineAligned::empty(sets * ways * lanes),
             used: false,
         }
     }
 
-    /// Looks for an entry in some lanes of a set, and makes it the newest where it is there. Returns
-    /// the lanes where it is not.
+    /// Looks for an entry in some lanes of a set, and makes it the newest where it is there.
+    /// Returns the lanes where it is not.
     #[inline(always)]
     pub(super) fn renew<M: RowMoves, const LANES: usize>(
         &mut self,
@@ -109,7 +110,7 @@ impl Rows {
     }
 
     /// The number of sets. There is one lane.
-    pub(super) const fn sets(&self) -> usize {
+    pub(super) fn sets(&self) -> usize {
         self.entries.len() / self.ways
     }
 
@@ -140,7 +141,7 @@ impl Rows {
 
     /// Makes room for another number of lanes; of those that there are, as many stay as fit.
     pub(super) fn resize(&mut self, from: usize, to: usize) {
-        let mut entries = vec![EMPTY; self.entries.len() / from * to];
+        let mut entries = LineAligned::empty(self.entries.len() / from * to);
         let kept = from.min(to);
         for (old, new) in (self.entries.chunks_exact(from)).zip(entries.chunks_exact_mut(to)) {
             new[..kept].copy_from_slice(&old[..kept]);
