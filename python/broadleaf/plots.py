@@ -9,6 +9,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ._errors import InvalidInput
 from ._results import Comparison
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def _one_machine(comparison: Comparison, machine: str | None) -> str:
     if machine is None and len(machines) == 1:
         return str(machines[0])
     if machine is None or machine not in machines:
-        raise ValueError(f"machine={machine!r}: name one of {', '.join(machines)}")
+        raise InvalidInput(f"machine={machine!r}: name one of {', '.join(machines)}")
     return machine
 
 
@@ -69,7 +70,7 @@ def miss_ratio_curves(
 
     Raises
     ------
-    ValueError
+    InvalidInput
         If the comparison has no curves, or several machines and none is named.
     """
     machine = _one_machine(comparison, machine)
@@ -78,7 +79,7 @@ def miss_ratio_curves(
         if result["machine"] != machine:
             continue
         if "curve" not in result:
-            raise ValueError("the comparison has no curves: compare(..., curves=True)")
+            raise InvalidInput("the comparison has no curves: compare(..., curves=True)")
         for point in result["curve"]:
             is_wanted = point["sets"] == 1 if ways is None else point["ways"] == ways
             if is_wanted and any(other["misses"] for other in _of_size(result, point["page_size"])):
@@ -132,14 +133,14 @@ def gain_against_memory(
 
     Raises
     ------
-    ValueError
+    InvalidInput
         If the baseline was not compared, or there are several machines and none is named.
     """
     machine = _one_machine(comparison, machine)
     results = [result for result in _rows(comparison) if result["machine"] == machine]
     base = next((result for result in results if result["policy"] == baseline), None)
     if base is None:
-        raise ValueError(f"the policy {baseline} was not compared: add it, or name another baseline")
+        raise InvalidInput(f"the policy {baseline} was not compared: add it, or name another baseline")
     axes = _axes(axes)
     for result in results:
         added = _percent(result["peak_resident_pages"], base["peak_resident_pages"])
@@ -183,7 +184,7 @@ def policies(
 
     Raises
     ------
-    ValueError
+    InvalidInput
         If there is no such metric or machine, or a result lacks the metric.
     """
     from ._functions import metrics
@@ -194,16 +195,16 @@ def policies(
     values = {(result["policy"], result["machine"]): result.get(metric) for result in rows}
     if metric not in metrics():
         near = "".join(f"; did you mean {one}?" for one in difflib.get_close_matches(metric, metrics(), 1))
-        raise ValueError(f"metric={metric!r}: there is no such metric{near}")
+        raise InvalidInput(f"metric={metric!r}: there is no such metric{near}")
     known = list(dict.fromkeys(result["machine"] for result in rows))
     if missing := [machine for machine in named if machine not in known]:
-        raise ValueError(f"machines: the comparison has no {missing[0]}; it has {', '.join(known)}")
+        raise InvalidInput(f"machines: the comparison has no {missing[0]}; it has {', '.join(known)}")
     axes = _axes(axes)
     width = 0.8 / max(1, len(named))
     for number, machine in enumerate(named):
         heights = [values.get((policy, machine)) for policy in names]
         if not all(isinstance(height, (int, float)) for height in heights):
-            raise ValueError(f"metric={metric!r}: not all results on {machine} have a number for it")
+            raise InvalidInput(f"metric={metric!r}: not all results on {machine} have a number for it")
         places = [place + (number - (len(named) - 1) / 2) * width for place in range(len(names))]
         axes.bar(places, [float(height or 0) for height in heights], width=width, label=machine)
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right")

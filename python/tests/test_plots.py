@@ -27,7 +27,7 @@ def test_curves_are_drawn(filled: Path) -> None:
     drawn = lines["4k, 4 KiB"].get_xydata()
     assert [tuple(map(float, point)) for point in drawn] == sorted(wanted)
     assert plots.miss_ratio_curves(comparison, ways=4, axes=axes) is axes
-    with pytest.raises(ValueError, match="has no curves"):
+    with pytest.raises(broadleaf.InvalidInput, match="has no curves"):
         plots.miss_ratio_curves(broadleaf.compare(filled, "4k"))
 
 
@@ -41,10 +41,10 @@ def test_gain_is_drawn_against_memory(filled: Path) -> None:
     added = 100 * (greedy["peak_resident_pages"] / base["peak_resident_pages"] - 1)
     saved = 100 * (1 - greedy["walk_cycles"] / base["walk_cycles"])
     assert tuple(points["greedy"]) == pytest.approx((added, saved))
-    with pytest.raises(ValueError, match="the policy 4k was not compared"):
+    with pytest.raises(broadleaf.InvalidInput, match="the policy 4k was not compared"):
         plots.gain_against_memory(broadleaf.compare(filled, "pop-64"))
     two = broadleaf.compare(filled, "4k", ["skylake", "zen2"])
-    with pytest.raises(ValueError, match="name one of skylake, zen2"):
+    with pytest.raises(broadleaf.InvalidInput, match="name one of skylake, zen2"):
         plots.gain_against_memory(two)
     assert plots.gain_against_memory(two, machine="zen2").get_title() == "zen2"
 
@@ -56,5 +56,5 @@ def test_metrics_are_drawn_as_bars(filled: Path) -> None:
     heights = [bar.get_height() for bar in bars]
     results = sorted(comparison.results, key=lambda result: result["machine"])
     assert heights == [result["page_faults"] for result in results]
-    with pytest.raises(ValueError, match="metric='no_metric'"):
+    with pytest.raises(broadleaf.InvalidInput, match="metric='no_metric'"):
         plots.policies(comparison, "no_metric")
