@@ -1,12 +1,13 @@
 //! A run of a study under Python: progress, signals, and exceptions that end it.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use broadleaf_model::pool::AroundWorker;
 use broadleaf_study::failure::Failure;
+use broadleaf_study::sweep::{PassTally, TalliedPass};
 use broadleaf_study::watch::{Task, Watch, Work};
 use pyo3::prelude::*;
 
@@ -47,7 +48,7 @@ pub(crate) struct Run {
     shown: Shown,
     error: FirstError,
     looked: Mutex<Instant>,
-    sum: Option<Arc<ReplaySum>>,
+    sum: Option<Arc<PassSum>>,
 }
 
 impl Run {
@@ -65,12 +66,12 @@ impl Run {
         }
     }
 
-    /// A run of several replays at a time, whose progress is the accesses of all together. `total`
-    /// is their number; 0 if it is not known.
+    /// A run of several passes, whose progress is the accesses of all together. `total` is their
+    /// number; 0 if it is not known.
     pub(crate) fn summed(progress: Option<Py<PyAny>>, total: u64) -> Self {
-        let sum = ReplaySum {
+        let sum = PassSum {
             total: (total > 0).then_some(total),
-            done: AtomicU64::new(0),
+            tally: PassTally::default(),
             last: Mutex::new(Instant::now()),
         };
         Self {
@@ -113,7 +114,7 @@ impl Watch for Run {
             return Box::new(SummedTask {
                 shown: self.shown.clone(),
                 sum: Arc::clone(sum),
-                known: AtomicU64::new(0),
+                pass: sum.tally.pass(work),
             });
         }
         let (total, unit) = match work {
@@ -219,33 +220,30 @@ impl Drop for ShownTask {
     }
 }
 
-/// The accesses of several replays together.
-struct ReplaySum {
+/// The accesses of several passes together.
+struct PassSum {
     total: Option<u64>,
-    done: AtomicU64,
+    tally: PassTally,
     /// The time of the last call of the progress function.
     last: Mutex<Instant>,
 }
 
-/// One of several replays whose progress is shown together.
+/// One of several passes whose progress is shown together.
 struct SummedTask {
     shown: Shown,
-    sum: Arc<ReplaySum>,
-    /// The accesses that the sum has of this replay.
-    known: AtomicU64,
+    sum: Arc<PassSum>,
+    pass: TalliedPass,
 }
 
 impl Task for SummedTask {
     fn set(&self, _: u64, accesses: u64) {
-        let known = self.known.fetch_max(accesses, Ordering::Relaxed);
-        let more = accesses.saturating_sub(known);
-        let all = self.sum.done.fetch_add(more, Ordering::Relaxed) + more;
+        self.pass.set(accesses);
         let mut last = self.sum.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.elapsed() >= EVERY {
             *last = Instant::now();
             drop(last);
-            // A policy with foresight reads its trace once more than the total says.
-            let done = self.sum.total.map_or(all, |total| all.min(total));
+            let tally = &self.sum.tally;
+            let done = (self.sum.total).map_or_else(|| tally.done(), |total| tally.part_of(total));
             self.shown
                 .show("replaying", done, self.sum.total, "accesses");
         }

@@ -3,7 +3,7 @@
 use broadleaf_metrics::{CellResult, Comparison, MemoryAsked, Recommendation, TraceSummary};
 
 use crate::advice::{Advice, BASELINE, advise, lost_cycles};
-use crate::run_time::{faults_outweigh, page_faults_sentence, run_time_sentence};
+use crate::run_time::{deciding_faults, page_faults_sentence, run_time_sentence};
 
 /// The data for the table apart from the comparison itself.
 pub struct Context<'a> {
@@ -55,8 +55,8 @@ fn told_of<'a>(
 }
 
 impl Context<'_> {
-    /// Returns the sentences on the run time under the policy of `result`. They add what faults
-    /// cost where that alone speaks against the policy.
+    /// Returns the sentences on the run time under the policy of `result`. They add the cycles of
+    /// faults where these alone decide against the policy.
     fn run_time(
         &self,
         result: &CellResult,
@@ -66,7 +66,7 @@ impl Context<'_> {
         let sentence = run_time_sentence(result, baseline, trace)?;
         let costs = match self.is_by_walks(&result.machine) {
             true => None,
-            false => faults_outweigh(result, baseline),
+            false => deciding_faults(result, baseline),
         };
         Some(match costs {
             Some(costs) => format!("{sentence} {costs}"),

@@ -97,23 +97,28 @@ pub(crate) fn page_faults_sentence(result: &CellResult) -> Option<String> {
     ))
 }
 
-/// Returns a sentence on cycles of faults and bookkeeping that outweigh a gain of user time, or
-/// leave too little of it. Returns `None` if they do not, if there is no such gain, or if the
-/// seconds of faults are known.
-pub(crate) fn faults_outweigh(result: &CellResult, baseline: &CellResult) -> Option<String> {
+/// Returns a sentence on the cycles of faults and bookkeeping, where they alone decide against a
+/// gain of user time. Returns `None` if they do not, or if the seconds of faults are known.
+pub(crate) fn deciding_faults(result: &CellResult, baseline: &CellResult) -> Option<String> {
     let run_time = result.run_time?;
     let has_gain = run_time.class != RunTimeClass::None && run_time.fault_seconds.is_none();
-    let saved = baseline.walk_cycles.checked_sub(result.walk_cycles)?;
-    let beside = |of: &CellResult| lost_cycles(of).saturating_sub(of.walk_cycles);
-    let spent = beside(result).checked_sub(beside(baseline))?;
-    let outweighs = has_gain && spent > 0 && !saves_enough(result, baseline, baseline);
-    outweighs.then(|| {
+    let without = |of: &CellResult| CellResult {
+        memory: None,
+        ..of.clone()
+    };
+    let (walks_alone, base_alone) = (without(result), without(baseline));
+    let decide = has_gain
+        && saves_enough(&walks_alone, &base_alone, &base_alone)
+        && !saves_enough(result, baseline, baseline);
+    let beside = |of: &CellResult| short(lost_cycles(of).saturating_sub(of.walk_cycles));
+    decide.then(|| {
         format!(
-            "The user time leaves out page faults and bookkeeping: {} saves {} cycles of walks, \
-             and spends {} more cycles on these.",
+            "This leaves out page faults and bookkeeping, which take {} cycles instead of {}; the \
+             walks that {} saves take {}.",
+            beside(result),
+            beside(baseline),
             result.policy,
-            short(saved),
-            short(spent),
+            short(baseline.walk_cycles.saturating_sub(result.walk_cycles)),
         )
     })
 }
@@ -350,9 +355,9 @@ mod tests {
     }
 
     #[test]
-    fn faults_that_outweigh_a_gain_are_named() {
-        let result = |walk_cycles, fault_cycles| CellResult {
-            policy: "greedy".to_owned(),
+    fn faults_that_decide_against_a_gain_are_named() {
+        let result = |policy: &str, walk_cycles, fault_cycles| CellResult {
+            policy: policy.to_owned(),
             accesses: 1_000_000,
             walk_cycles,
             memory: Some(broadleaf_metrics::MemoryResult {
@@ -361,26 +366,27 @@ mod tests {
             }),
             ..CellResult::default()
         };
-        let said = |fault_cycles, gain| {
-            let run_time = Some(RunTime::of_gains([gain; 3], RunTimeBasis::Table));
+        let said = |faults: [u64; 2], gain| {
             let with = CellResult {
-                run_time,
-                ..result(100_000, fault_cycles)
+                run_time: Some(RunTime::of_gains([gain; 3], RunTimeBasis::Table)),
+                ..result("greedy", 100_000, faults[1])
             };
-            let baseline = CellResult {
-                policy: "4k".to_owned(),
-                ..result(9_000_000, 1_000_000)
-            };
-            faults_outweigh(&with, &baseline)
+            deciding_faults(&with, &result("4k", 9_000_000, faults[0]))
         };
         assert_eq!(
-            said(20_000_000, 0.2).as_deref(),
+            said([1_000_000, 20_000_000], 0.2).as_deref(),
             Some(
-                "The user time leaves out page faults and bookkeeping: greedy saves 8.90M cycles \
-                 of walks, and spends 19.0M more cycles on these."
+                "This leaves out page faults and bookkeeping, which take 20.0M cycles instead of \
+                 1.00M; the walks that greedy saves take 8.90M."
             )
         );
-        assert_eq!(said(20_000_000, 0.01), None);
-        assert_eq!(said(2_000_000, 0.2), None);
+        // The saved walks are less than a hundredth of all cycles.
+        let hidden = said([2_000_000_000, 2_000_001_000], 0.2).expect("faults decide");
+        assert!(
+            hidden.contains("take 2.00G cycles instead of 2.00G"),
+            "{hidden}"
+        );
+        assert_eq!(said([1_000_000, 20_000_000], 0.01), None);
+        assert_eq!(said([1_000_000, 2_000_000], 0.2), None);
     }
 }

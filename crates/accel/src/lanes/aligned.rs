@@ -6,6 +6,8 @@ use super::entry::EMPTY;
 
 /// The bytes of a cache line.
 const LINE: usize = 64;
+/// The entries of a cache line.
+const LINE_ENTRIES: usize = LINE / size_of::<u32>();
 
 /// Entries that begin at a cache line.
 #[derive(Debug)]
@@ -18,10 +20,10 @@ pub(super) struct LineAligned {
 impl LineAligned {
     /// That many empty entries.
     pub(super) fn empty(count: usize) -> Self {
-        let mut memory: Vec<u32> = Vec::with_capacity(count + LINE / size_of::<u32>());
+        let mut memory: Vec<u32> = Vec::with_capacity(count + LINE_ENTRIES);
         // The standard library may not find the place, and then no place is better than another.
         let start = memory.as_ptr().align_offset(LINE);
-        let start = if start < LINE { start } else { 0 };
+        let start = if start < LINE_ENTRIES { start } else { 0 };
         memory.resize(start + count, EMPTY);
         Self { memory, start }
     }

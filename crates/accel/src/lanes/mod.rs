@@ -12,6 +12,8 @@ mod apart;
 mod entry;
 mod look_up;
 mod row_moves;
+#[cfg(target_arch = "x86_64")]
+mod row_registers;
 mod rows;
 mod sixteen;
 #[cfg(test)]

@@ -212,32 +212,28 @@ fn answers_count_references_of_no_bytes() {
     }
 }
 
-/// A foreign trace may begin after its program's stores. An answer says where a policy takes memory
+/// A foreign trace may begin after its program's stores. An answer says which policies take memory
 /// without a store for zeroes, which have no frames.
 #[test]
-fn loads_of_memory_without_a_store_are_named() {
+fn policies_that_take_memory_for_zeroes_are_named() {
     let folder = folder("direct-zeroes");
-    let note = |record: &str| {
-        let text: String = (0..64)
-            .map(|page| format!("{record} {page}000 8\n"))
-            .collect();
-        let path = file(&folder, "x.din", text.as_bytes());
-        let output = run(&["compare", &path, "--policy", "linux", "--format", "json"]);
+    let text: String = (0..64).map(|page| format!("r {page}000 8\n")).collect();
+    let path = file(&folder, "x.din", text.as_bytes());
+    let note = |policies: &str| {
+        let output = run(&["compare", &path, "--policy", policies, "--format", "json"]);
         let answer: Value = serde_json::from_str(&succeeded(&output)).expect("the answer is JSON");
         let notes = answer["notes"].as_array().expect("notes").clone();
-        let is_named = |note: &Value| {
-            note.as_str()
-                .is_some_and(|note| note.contains("for zeroes"))
-        };
-        notes.into_iter().find(is_named)
+        let texts = notes.iter().filter_map(Value::as_str);
+        let mut named = texts.filter(|note| note.contains("taken for zeroes"));
+        named.next().map(str::to_owned)
     };
-    let loads = note("r").expect("a note on memory without a store");
+    let of_linux = note("4k,linux,ingens").expect("a note");
     assert!(
-        loads
-            .as_str()
-            .unwrap()
-            .starts_with("linux: memory without a store in the trace"),
-        "{loads}"
+        of_linux.starts_with("linux, ingens: memory that the trace only loads"),
+        "{of_linux}"
     );
-    assert_eq!(note("w"), None);
+    assert!(of_linux.contains("zero_page=off"), "{of_linux}");
+    let others = note("4k,ingens").expect("a note");
+    assert!(!others.contains("zero_page"), "{others}");
+    assert_eq!(note("4k,linux(zero_page=off),navarro"), None);
 }

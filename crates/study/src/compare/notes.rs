@@ -7,7 +7,6 @@ use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
 use broadleaf_model::{Choice, Plan};
 use broadleaf_policy::Policy;
-use broadleaf_report::BASELINE;
 use broadleaf_trace::Header;
 
 use crate::foreign::is_imported;
@@ -34,10 +33,7 @@ pub(super) fn of_plan(
              limits it)"
         ));
     }
-    notes.extend(
-        head.as_ref()
-            .and_then(|head| of_zero_page(plan, head, results)),
-    );
+    notes.extend(head.as_ref().and_then(|head| of_zero_page(plan, head)));
     notes.extend(of_frames(plan));
     notes.extend(plan.machines().iter().filter_map(of_fractured));
     notes.extend(machines::base_page_notes(results));
@@ -47,31 +43,28 @@ pub(super) fn of_plan(
     notes
 }
 
-/// The note on policies that take memory for zeroes because a foreign trace has no store to it. The
+/// The note on policies that take memory for zeroes if a foreign trace has no store to it. The
 /// program may have stored to it before the trace began.
-fn of_zero_page(plan: &Plan, head: &Header, results: &[CellResult]) -> Option<String> {
-    let peak = |policy: &str| {
-        let mut all = results.iter();
-        let found = all.find(|result| result.policy == policy);
-        found.map(|result| result.peak_resident_pages)
-    };
-    let base = is_imported(head).then(|| peak(BASELINE))??;
+fn of_zero_page(plan: &Plan, head: &Header) -> Option<String> {
+    if !is_imported(head) {
+        return None;
+    }
     let shares = |policy: &&Box<dyn Policy>| policy.needs().zero_page;
-    let names = plan
-        .policies()
-        .iter()
-        .filter(shares)
-        .map(|policy| policy.name());
-    let names: Vec<String> = names
-        .filter(|name| peak(name).is_some_and(|peak| peak < base))
-        .collect();
-    (!names.is_empty()).then(|| {
-        format!(
-            "{}: memory without a store in the trace is taken for zeroes and takes no frames, \
-             though the program may have stored to it before; linux(zero_page=off) gives it frames",
-            names.join(", ")
-        )
-    })
+    let names = plan.policies().iter().filter(shares);
+    let names: Vec<String> = names.map(|policy| policy.name()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let is_of_linux = names.iter().any(|name| name.starts_with("linux"));
+    let remedy = match is_of_linux {
+        true => " (zero_page=off among the settings of linux gives it frames)",
+        false => "",
+    };
+    Some(format!(
+        "{}: memory that the trace only loads is taken for zeroes, without frames; the program may \
+         have stored to it before the trace began{remedy}",
+        names.join(", ")
+    ))
 }
 
 /// The note on policies whose base pages seldom share the entries of a machine.

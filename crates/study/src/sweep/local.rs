@@ -2,8 +2,7 @@
 
 use std::num::NonZero;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use broadleaf_report::number::counted;
 use super::data_set::DataSet;
 use super::experiment::Experiment;
 use super::plan::{SweepPlan, plan};
+use super::tally::{PassTally, TalliedPass};
 use super::task::SweepTask;
 use super::turns::Turns;
 use crate::cache::TraceCache;
@@ -58,7 +58,7 @@ pub fn sweep(
     let threads = threads.map_or_else(available_threads, NonZero::get);
     let workers = threads.min(tasks.len());
     let beside = NonZero::new(workers).unwrap_or(NonZero::<usize>::MIN);
-    let tallies: Vec<Arc<Tally>> = tasks.iter().map(|_| Arc::default()).collect();
+    let tallies: Vec<PassTally> = tasks.iter().map(|_| PassTally::default()).collect();
     let total: u64 = tasks.iter().map(SweepTask::work).sum();
     let bar = watch.begin(&format!("sweeping {open} cells"), Work::Accesses(total));
     let threads = NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN);
@@ -113,7 +113,7 @@ pub fn sweep(
                 let all = tasks[number].work();
                 match complete[number] {
                     true => all,
-                    false => tallies[number].of(all),
+                    false => tallies[number].part_of(all),
                 }
             };
             bar.set(0, (0..tasks.len()).map(done).sum());
@@ -171,46 +171,16 @@ impl SweepOutcome {
     }
 }
 
-/// The accesses of a task's passes, some of which run at the same time.
-#[derive(Debug, Default)]
-struct Tally {
-    /// Those of all passes that have begun.
-    begun: AtomicU64,
-    /// Those that are done.
-    done: AtomicU64,
-    /// The most work that was reported.
-    reported: AtomicU64,
-}
-
-impl Tally {
-    /// The part that is done of `all` planned work, of a task that runs. It may need more passes
-    /// than were planned, so a fiftieth is left until its end.
-    fn of(&self, all: u64) -> u64 {
-        let [begun, done] = [&self.begun, &self.done].map(|of| of.load(Ordering::Relaxed));
-        let whole = u128::from(begun.max(all).max(1));
-        let part = u128::from(all) * u128::from(done) / whole;
-        let part = u64::try_from(part).unwrap_or(all).min(all - all / 50);
-        // What was reported does not become less when a pass begins.
-        self.reported.fetch_max(part, Ordering::Relaxed).max(part)
-    }
-}
-
 /// Adds the progress of a task to its tally.
 #[derive(Debug)]
 struct TallyWatch<'a> {
-    tally: &'a Arc<Tally>,
+    tally: &'a PassTally,
     stops: &'a AtomicBool,
 }
 
 impl Watch for TallyWatch<'_> {
     fn begin(&self, _: &str, work: Work) -> Box<dyn Task> {
-        if let Work::Accesses(accesses) | Work::Replay { accesses, .. } = work {
-            self.tally.begun.fetch_add(accesses, Ordering::Relaxed);
-        }
-        Box::new(TallyTask {
-            tally: Arc::clone(self.tally),
-            known: AtomicU64::new(0),
-        })
+        Box::new(TallyTask(self.tally.pass(work)))
     }
 
     fn is_stopped(&self) -> bool {
@@ -218,44 +188,11 @@ impl Watch for TallyWatch<'_> {
     }
 }
 
-/// One replay of a task.
-struct TallyTask {
-    tally: Arc<Tally>,
-    /// The accesses that the tally has of this replay.
-    known: AtomicU64,
-}
+/// One pass of a task.
+struct TallyTask(TalliedPass);
 
 impl Task for TallyTask {
     fn set(&self, _: u64, accesses: u64) {
-        let known = self.known.fetch_max(accesses, Ordering::Relaxed);
-        let more = accesses.saturating_sub(known);
-        self.tally.done.fetch_add(more, Ordering::Relaxed);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A pass that was not planned makes the rest of the work longer, and nothing is undone.
-    #[test]
-    fn a_task_is_not_done_before_its_last_pass() {
-        let (tally, stops) = (Arc::new(Tally::default()), AtomicBool::new(false));
-        let watch = TallyWatch {
-            tally: &tally,
-            stops: &stops,
-        };
-        let begin = || watch.begin("comparing", Work::Accesses(100));
-        let (first, second) = (begin(), begin());
-        first.set(0, 100);
-        second.set(0, 50);
-        assert_eq!(tally.of(200), 150);
-        let third = begin();
-        assert_eq!(tally.of(200), 150);
-        second.set(0, 100);
-        third.set(0, 50);
-        assert_eq!(tally.of(200), 166);
-        third.set(0, 100);
-        assert_eq!(tally.of(200), 196);
+        self.0.set(accesses);
     }
 }

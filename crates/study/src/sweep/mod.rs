@@ -16,6 +16,7 @@ mod results;
 mod rounds;
 mod rows;
 mod show;
+mod tally;
 mod task;
 mod turns;
 mod values;
@@ -30,6 +31,7 @@ pub use plan::{SweepPlan, plan};
 pub use results::{ResultQuestion, result_picture, result_sql, result_table, view_of};
 pub use show::explain_experiment;
 pub(crate) use show::explained_or;
+pub use tally::{PassTally, TalliedPass};
 pub use task::{SweepTask, TaskResult};
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ fn no_replay_decodes_the_trace_on_its_own() {
     let data = DataSet::new(folder.path());
     let planned = plan(&experiment, &data, &Unwatched).expect("a plan");
     let task: &SweepTask = &planned.tasks[0];
-    assert_eq!(task.replays, 6);
+    assert_eq!(task.jobs, 6);
     let name = shown(&task.path);
     let before = decodings(&name);
     task.run(NonZero::new(2), NonZero::<usize>::MIN, None, &Unwatched)

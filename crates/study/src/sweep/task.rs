@@ -46,8 +46,9 @@ pub struct SweepTask {
     pub accesses: u64,
     /// The keys of the cells to compute.
     pub cells: Vec<String>,
-    /// The number of replays of the trace. The measurement of its footprint counts as one.
-    pub replays: u64,
+    /// The number of jobs over the trace: its replays, and the measurement of its footprint where
+    /// memory is a share of that.
+    pub jobs: u64,
     /// The build that planned the task.
     build: String,
 }
@@ -101,7 +102,7 @@ impl SweepTask {
             return None;
         }
         let replays = cells.replays(&open.iter().cloned().collect());
-        let replays = rounds(&replays, cells, None).iter().flatten().count() as u64;
+        let jobs = rounds(&replays, cells, None).iter().flatten().count() as u64;
         Some(Self {
             file: experiment.file.clone(),
             text: experiment.text.clone(),
@@ -112,7 +113,7 @@ impl SweepTask {
             hash,
             accesses,
             cells: open,
-            replays,
+            jobs,
             build: build().to_owned(),
         })
     }
@@ -264,9 +265,9 @@ impl SweepTask {
         })
     }
 
-    /// The accesses of all replays together; 0 if the trace does not say how many it has.
+    /// The accesses of all jobs together; 0 if the trace does not say how many it has.
     pub const fn work(&self) -> u64 {
-        self.accesses.saturating_mul(self.replays)
+        self.accesses.saturating_mul(self.jobs)
     }
 
     /// Refuses results of another trace. Returns the comparison without its results, and those.
