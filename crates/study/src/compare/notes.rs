@@ -6,7 +6,6 @@ use broadleaf_accel::WhyNot;
 use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
 use broadleaf_model::{Choice, Plan};
-use broadleaf_policy::Policy;
 use broadleaf_trace::Header;
 
 use crate::foreign::is_imported;
@@ -49,8 +48,8 @@ fn of_zero_page(plan: &Plan, head: &Header) -> Option<String> {
     if !is_imported(head) {
         return None;
     }
-    let shares = |policy: &&Box<dyn Policy>| policy.needs().zero_page;
-    let names = plan.policies().iter().filter(shares);
+    let policies = plan.policies().iter();
+    let names = policies.filter(|policy| policy.needs().zero_page);
     let names: Vec<String> = names.map(|policy| policy.name()).collect();
     if names.is_empty() {
         return None;
