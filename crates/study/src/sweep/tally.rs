@@ -50,7 +50,7 @@ impl PassTally {
         let part = u128::from(all) * u128::from(self.done()) / whole;
         let part = u64::try_from(part).unwrap_or(all);
         let part = part.min(all - all.div_ceil(LEFT));
-        // What was reported does not become less when a pass begins.
+        // A pass that begins adds work, but the progress never goes back.
         self.0.reported.fetch_max(part, Ordering::Relaxed).max(part)
     }
 }
