@@ -89,6 +89,10 @@ impl Tlbs {
             if superpages.used {
                 let set = self.superpages.0.index.set_of(*page);
                 left = superpages.renew(moves, set, id.entry(Size::Superpage), &left);
+                // Of several TLBs, some would miss, and the branch could not be predicted.
+                if LANES == 1 && moves.bits(&left) == 0 {
+                    continue;
+                }
             }
             let set = self.base_pages.0.index.set_of(*page);
             let base_pages = &mut self.first[self.base_pages.0.structure];
