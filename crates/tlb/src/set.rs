@@ -23,6 +23,7 @@ impl SetEntry for u32 {
 #[inline]
 pub fn renew<T: SetEntry>(set: &mut [T], wanted: T) -> bool {
     match set.len() {
+        4 => renew_fixed::<T, 4>(set, wanted),
         12 => renew_fixed::<T, 12>(set, wanted),
         8 => renew_fixed::<T, 8>(set, wanted),
         16 => renew_fixed::<T, 16>(set, wanted),
@@ -60,6 +61,7 @@ fn renew_any<T: SetEntry>(set: &mut [T], wanted: T) -> bool {
 #[inline]
 pub fn insert<T: SetEntry>(set: &mut [T], entry: T) {
     match set.len() {
+        4 => insert_fixed::<T, 4>(set, entry),
         12 => insert_fixed::<T, 12>(set, entry),
         8 => insert_fixed::<T, 8>(set, entry),
         16 => insert_fixed::<T, 16>(set, entry),

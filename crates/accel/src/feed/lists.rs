@@ -4,8 +4,9 @@ use super::ahead::PIECE_KEPT;
 use broadleaf_filter::{Fed, Sifted};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The maximum number of pooled lists.
-const MOST: usize = 64;
+/// The maximum number of pooled lists: about as many as wait at a time. Lists beyond it are freed
+/// and allocated again, and the kernel zeroes their pages each time.
+const MOST: usize = 256;
 /// The initial capacity of a list, in visits: most pieces keep fewer, so their lists do not grow.
 const ROOM: usize = 2 * PIECE_KEPT;
 /// A piece that keeps fewer visits gets lists of its own, and the large lists stay in use.

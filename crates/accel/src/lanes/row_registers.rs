@@ -1,8 +1,8 @@
 //! Moves of rows with AVX-512: a lookup is a comparison, a shift and a blend for each register.
 //!
 //! In sets of four, eight or sixteen lanes that fill one, two or four registers, each register
-//! holds whole rows. Sets of other multiples of eight lanes move eight lanes at a time. What
-//! remains moves in loops.
+//! holds whole rows. Sets of other multiples of eight lanes move eight lanes at a time. One lane of
+//! four ways fills a small register. What remains moves in loops.
 
 use super::row_moves::{RowMoves, mask};
 use super::sixteen::{GROUP_WAYS, Loops};
@@ -47,6 +47,9 @@ impl RowMoves for pulp::x86::V4 {
         if let Some(groups) = groups_of::<LANES, 4>(rows) {
             return renew_groups::<LANES, 4>(self, groups, entry, *wanted);
         }
+        if let Some(ways) = only_lane(rows) {
+            return renew_four(self, ways, entry, *wanted);
+        }
         if LANES.is_multiple_of(COLUMN) {
             return renew_columns(self, rows, entry, *wanted);
         }
@@ -63,6 +66,8 @@ impl RowMoves for pulp::x86::V4 {
             push_groups::<LANES, 2>(self, groups, entry, to);
         } else if let Some(groups) = groups_of::<LANES, 4>(rows) {
             push_groups::<LANES, 4>(self, groups, entry, to);
+        } else if let Some(ways) = only_lane(rows) {
+            push_four(self, ways, entry, if lanes & 1 == 0 { 0 } else { u8::MAX });
         } else {
             Loops.put_in_rows(rows, entry, lanes);
         }
@@ -136,6 +141,38 @@ fn push_groups<const LANES: usize, const GROUPS: usize>(
         *group = pulp::cast(vectors.avx512f._mm512_mask_blend_epi32(to, old, pushed));
         before = old;
     }
+}
+
+/// The set of the only lane, if it has four ways.
+#[inline(always)]
+fn only_lane<const LANES: usize>(rows: &mut [[u32; LANES]]) -> Option<&mut [u32; 4]> {
+    if LANES != 1 {
+        return None;
+    }
+    rows.as_flattened_mut().as_mut_array()
+}
+
+/// As [`renew_groups`], in one lane of four ways.
+#[inline(always)]
+fn renew_four(vectors: pulp::x86::V4, ways: &mut [u32; 4], entry: u32, wanted: u64) -> u64 {
+    let all = vectors.sse2._mm_set1_epi32(entry.cast_signed());
+    let found = vectors
+        .avx512vl
+        ._mm_cmpeq_epi32_mask(pulp::cast(*ways), all);
+    let found = found & (wanted as u8).wrapping_neg();
+    // The ways up to the one that holds the entry.
+    let to = found | found >> 1;
+    push_four(vectors, ways, entry, to | to >> 2);
+    wanted & !u64::from(found != 0)
+}
+
+/// As [`push_groups`], in one lane of four ways.
+#[inline(always)]
+fn push_four(vectors: pulp::x86::V4, ways: &mut [u32; 4], entry: u32, to: u8) {
+    let old = pulp::cast(*ways);
+    let entry = vectors.sse2._mm_set1_epi32(entry.cast_signed());
+    let before = vectors.ssse3._mm_alignr_epi8::<12>(old, entry);
+    *ways = pulp::cast(vectors.avx512vl._mm_mask_blend_epi32(to, old, before));
 }
 
 /// The lanes of a register in sets of more lanes.
