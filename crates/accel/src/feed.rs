@@ -3,6 +3,7 @@
 
 mod ahead;
 mod lists;
+mod waiting;
 
 use crate::kept::{Keeper, Kept};
 use crate::slot::TaskCell;
@@ -16,18 +17,13 @@ pub(crate) use lists::ListPool;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use waiting::Waiting;
 
 /// The visits of a step without a crew: so few that the kept visits stay in the cache.
 const STEP: usize = 1 << 16;
 /// The visits of a step with a crew: more than a part of a recording has. So a part's end is found
 /// at once where few visits are kept.
 const SHARED_STEP: usize = (1 << 19) + 1;
-/// The visits of all parts that are decoded ahead of their use, in all: about 100 MB. A part of a
-/// recording of gcc keeps a million.
-const MOST_WAITING: usize = 1 << 22;
-/// The least share of a part, however many parts there are.
-const LEAST_WAITING: usize = 1 << 17;
-
 /// A part, and how it ended.
 type Ended<P> = (P, Result<(), <P as SourcePart>::Error>);
 
@@ -51,6 +47,8 @@ pub(crate) struct Feed<'a, S: Source> {
     ended: Option<Ended<S::Part>>,
     /// The source has no more parts, or failed after those that it had.
     end: Option<Option<S::Error>>,
+    /// What the parts decoded ahead hold.
+    waiting: Waiting,
     /// Lists that are used again.
     lists: ListPool,
     sieves: Vec<Sieve>,
@@ -71,6 +69,7 @@ impl<'a, S: Source> Feed<'a, S> {
             pieces: VecDeque::new(),
             ended: None,
             end: None,
+            waiting: Waiting::default(),
             lists,
             sieves: Vec::new(),
             kept: None,
@@ -129,8 +128,7 @@ impl<'a, S: Source> Feed<'a, S> {
                         shift: u32::from(GEOMETRY.base().shift() - self.source.grain().shift()),
                         output: Output {
                             pieces: VecDeque::new(),
-                            waiting: 0,
-                            most_waiting: (MOST_WAITING / most).max(LEAST_WAITING),
+                            waiting: self.waiting.of_another(),
                             keeper: self.keeper(),
                             lists: self.lists.clone(),
                         },
@@ -178,7 +176,7 @@ impl<'a, S: Source> Feed<'a, S> {
                 return Ok(None);
             };
             std::mem::swap(&mut self.pieces, &mut ahead.output.pieces);
-            ahead.output.waiting = 0;
+            ahead.output.waiting.end();
             if let Some(ended) = ahead.end.take() {
                 self.ended = Some((ahead.part, ended));
                 self.sieves.push(ahead.sieve);

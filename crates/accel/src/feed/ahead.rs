@@ -1,6 +1,6 @@
 //! A part of the trace that is decoded and sieved ahead of its use.
 
-use super::ListPool;
+use super::{ListPool, Waiting};
 use crate::kept::Keeper;
 use broadleaf_filter::Sieve;
 use broadleaf_filter::{Fed, Sifted};
@@ -38,9 +38,7 @@ pub(super) struct Output {
     /// Pieces that were not taken yet.
     pub(super) pieces: VecDeque<Fed>,
     /// The visits in these pieces, and the pages of their trails.
-    pub(super) waiting: usize,
-    /// The number of these at which the part is decoded no further until the pieces are taken.
-    pub(super) most_waiting: usize,
+    pub(super) waiting: Waiting,
     /// Keeps all of the part, if a later pass needs it.
     pub(super) keeper: Option<Keeper>,
     pub(super) lists: ListPool,
@@ -52,10 +50,10 @@ impl Output {
         if let Some(keeper) = &mut self.keeper {
             keeper.add(&piece, plain);
         }
-        self.waiting += match &piece {
+        self.waiting.add(match &piece {
             Fed::Visits(sifted, _) => sifted.kept.len() + sifted.trail.pages.len() + 1,
             Fed::Event(_) => 1,
-        };
+        });
         self.pieces.push_back(piece);
     }
 
@@ -148,6 +146,6 @@ impl<P: SourcePart> Ahead<P> {
         {
             keeper.end_part();
         }
-        self.end.is_none() && self.output.waiting < self.output.most_waiting
+        self.end.is_none() && self.output.waiting.has_room()
     }
 }
