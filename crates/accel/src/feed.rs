@@ -7,7 +7,7 @@ mod waiting;
 
 use crate::kept::{Keeper, Kept};
 use crate::slot::TaskCell;
-use ahead::{Ahead, Output};
+use ahead::{Ahead, Output, PIECE_KEPT};
 use broadleaf_filter::Fed;
 use broadleaf_filter::Sieve;
 use broadleaf_memory::GEOMETRY;
@@ -21,9 +21,9 @@ use waiting::Waiting;
 
 /// The visits of a step without a crew: so few that the kept visits stay in the cache.
 const STEP: usize = 1 << 16;
-/// The visits of a step with a crew: more than a part of a recording has. So a part's end is found
-/// at once where few visits are kept.
+/// The visits of a step with a crew: so many that few steps end for them where few visits are kept.
 const SHARED_STEP: usize = (1 << 19) + 1;
+
 /// A part, and how it ended.
 type Ended<P> = (P, Result<(), <P as SourcePart>::Error>);
 
@@ -47,7 +47,7 @@ pub(crate) struct Feed<'a, S: Source> {
     ended: Option<Ended<S::Part>>,
     /// The source has no more parts, or failed after those that it had.
     end: Option<Option<S::Error>>,
-    /// What the parts decoded ahead hold.
+    /// The visits in `pieces`.
     waiting: Waiting,
     /// Lists that are used again.
     lists: ListPool,
@@ -143,6 +143,20 @@ impl<'a, S: Source> Feed<'a, S> {
         }
     }
 
+    /// Lets parts go on that stopped for want of room, in order.
+    fn resume<'scope>(&self, crew: Crew<'_, 'scope>)
+    where
+        S::Part: 'scope,
+        S::Error: 'scope,
+    {
+        // The first part goes on when its pieces are taken.
+        for slot in self.ahead.iter().skip(1) {
+            if slot.resume(|ahead| ahead.goes_on()) {
+                hand(slot, crew);
+            }
+        }
+    }
+
     /// Returns the next decoded piece; `Ok(None)` if no decoded piece is left, or at the end of the
     /// trace. The crew decodes later pieces meanwhile.
     ///
@@ -155,8 +169,10 @@ impl<'a, S: Source> Feed<'a, S> {
     {
         loop {
             if let Some(piece) = self.pieces.pop_front() {
+                self.waiting.remove(&piece);
                 return Ok(Some(piece));
             }
+            self.resume(crew);
             if let Some((part, ended)) = self.ended.take() {
                 ended?;
                 if self.source.close(part)? == ControlFlow::Break(()) {
@@ -176,7 +192,7 @@ impl<'a, S: Source> Feed<'a, S> {
                 return Ok(None);
             };
             std::mem::swap(&mut self.pieces, &mut ahead.output.pieces);
-            ahead.output.waiting.end();
+            self.waiting.take_over(&mut ahead.output.waiting);
             if let Some(ended) = ahead.end.take() {
                 self.ended = Some((ahead.part, ended));
                 self.sieves.push(ahead.sieve);
@@ -254,11 +270,9 @@ mod tests {
     use broadleaf_trace::{Event, Grain, Visit};
     use broadleaf_units::SpaceId;
 
-    /// Parts of several short steps go to and fro between all who decode, and come in their order.
-    #[test]
-    fn pieces_come_in_order_whoever_decodes() {
+    /// Visits of so many spaces in turn, each to a page of its own, and the sieve for them.
+    fn many_spaces(spaces: u32) -> (Items, Sieve) {
         let mut items = Items::new(Grain::Page);
-        let spaces = 30_000;
         for space in 0..spaces {
             items.event(Event::SpaceSwitch(SpaceId(space)));
             items.visits([Visit {
@@ -268,7 +282,14 @@ mod tests {
             }]);
         }
         let machine = broadleaf_machine::machine("skylake").expect("a machine");
-        let sieve = Sieve::new(Recency::new([&machine.design]));
+        (items, Sieve::new(Recency::new([&machine.design])))
+    }
+
+    /// Parts of several short steps go to and fro between all who decode, and come in their order.
+    #[test]
+    fn pieces_come_in_order_whoever_decodes() {
+        let spaces = 30_000;
+        let (items, sieve) = many_spaces(spaces);
         for threads in [1, 2, 3, 4].into_iter().cycle().take(24) {
             let mut source = items.clone().in_parts_of(20_000);
             let mut feed = Feed::new(&mut source, sieve.clone(), threads + 2, ListPool::default());
@@ -288,5 +309,44 @@ mod tests {
             });
             assert_eq!(next, u64::from(spaces), "{threads} threads");
         }
+    }
+    /// Three parts have 30,000 waiting visits and events each, about 6,000 a step. Room for 40,000
+    /// is used by the first ones. The last part goes on as soon as the first is used.
+    #[test]
+    fn parts_stop_without_room_and_go_on_before_they_are_first() {
+        let (items, sieve) = many_spaces(30_000);
+        let mut source = items.in_parts_of(20_000);
+        let mut feed = Feed::new(&mut source, sieve, 3, ListPool::default());
+        feed.waiting = Waiting::within(40_000, 4000);
+        let rest = |feed: &Feed<'_, _>| {
+            while !feed.ahead.iter().all(|slot| slot.is_done()) {
+                std::thread::yield_now();
+            }
+        };
+        Pool::new(2).expect("threads").with(|crew| {
+            feed.open(crew);
+            rest(&feed);
+            let waiting = feed.waiting.of_all();
+            assert!((40_000..60_000).contains(&waiting), "{waiting}");
+            let mut taken = 0;
+            while feed.ahead.len() > 2 || !feed.pieces.is_empty() || taken == 0 {
+                let piece = feed.next(crew).expect("no error").expect("a piece");
+                feed.lists().give_back(piece);
+                taken += 1;
+            }
+            assert!(feed.next(crew).expect("no error").is_some());
+            rest(&feed);
+            let last = feed.ahead.back().expect("the last part");
+            let ahead = last.take().expect("it is done");
+            assert!(ahead.end.is_some(), "the last part did not go on");
+            last.put(ahead);
+            while !feed.is_at_end() {
+                while let Some(piece) = feed.next(crew).expect("no error") {
+                    feed.lists().give_back(piece);
+                }
+                feed.advance(crew);
+            }
+        });
+        assert_eq!(feed.waiting.of_all(), 0);
     }
 }

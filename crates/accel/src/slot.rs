@@ -90,6 +90,21 @@ impl<T> TaskCell<T> {
         }
     }
 
+    /// Makes a finished task unclaimed again if the value `wants` more work. Returns true if it did.
+    pub(crate) fn resume(&self, wants: impl FnOnce(&T) -> bool) -> bool {
+        let mut state = self.state();
+        match std::mem::replace(&mut *state, TaskState::Running) {
+            TaskState::Done(it) if wants(&it) => {
+                *state = TaskState::Unclaimed(it);
+                true
+            }
+            other => {
+                *state = other;
+                false
+            }
+        }
+    }
+
     /// Waits until the thread that runs the task has finished.
     ///
     /// # Panics
@@ -106,6 +121,14 @@ impl<T> TaskCell<T> {
     /// Puts the value back after [`TaskCell::take`], as an unclaimed task.
     pub(crate) fn put(&self, it: T) {
         *self.state() = TaskState::Unclaimed(it);
+    }
+}
+
+#[cfg(test)]
+impl<T> TaskCell<T> {
+    /// Returns true if the task has finished.
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(*self.state(), TaskState::Done(_))
     }
 }
 
@@ -143,6 +166,11 @@ mod tests {
         cell.put(2);
         assert_eq!(cell.work_on(step), Some(false));
         assert_eq!(cell.work_on(step), None, "no work is left");
+        assert!(!cell.resume(|_| false));
+        assert_eq!(cell.work_on(step), None, "it wants no work");
+        assert!(cell.resume(|it| *it == 3));
+        assert!(!cell.resume(|_| true), "it is not finished");
+        assert_eq!(cell.work_on(|_| false), Some(false));
         assert_eq!(cell.take(), Some(3));
     }
 

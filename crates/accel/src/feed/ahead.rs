@@ -37,7 +37,7 @@ pub(super) struct Ahead<P: SourcePart> {
 pub(super) struct Output {
     /// Pieces that were not taken yet.
     pub(super) pieces: VecDeque<Fed>,
-    /// The visits in these pieces, and the pages of their trails.
+    /// The visits in these pieces.
     pub(super) waiting: Waiting,
     /// Keeps all of the part, if a later pass needs it.
     pub(super) keeper: Option<Keeper>,
@@ -50,10 +50,7 @@ impl Output {
         if let Some(keeper) = &mut self.keeper {
             keeper.add(&piece, plain);
         }
-        self.waiting.add(match &piece {
-            Fed::Visits(sifted, _) => sifted.kept.len() + sifted.trail.pages.len() + 1,
-            Fed::Event(_) => 1,
-        });
+        self.waiting.add(&piece);
         self.pieces.push_back(piece);
     }
 
@@ -79,6 +76,11 @@ impl Output {
 }
 
 impl<P: SourcePart> Ahead<P> {
+    /// Returns true if another step can follow before the pieces are taken.
+    pub(super) fn goes_on(&self) -> bool {
+        self.end.is_none() && self.output.waiting.has_room()
+    }
+
     /// Decodes a step further: about `most` visits, or up to the end. Returns true if another step
     /// can follow before the pieces are taken.
     pub(super) fn step(&mut self, most: usize) -> bool {
@@ -146,6 +148,6 @@ impl<P: SourcePart> Ahead<P> {
         {
             keeper.end_part();
         }
-        self.end.is_none() && self.output.waiting.has_room()
+        self.goes_on()
     }
 }

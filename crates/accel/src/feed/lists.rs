@@ -1,12 +1,13 @@
 //! Pools of buffers: lists of sifted visits that are reused without a new allocation.
 
 use super::ahead::PIECE_KEPT;
+use super::waiting::MOST_PIECES;
 use broadleaf_filter::{Fed, Sifted};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The maximum number of pooled lists: about as many as wait at a time. Lists beyond it are freed
-/// and allocated again, and the kernel zeroes their pages each time.
-const MOST: usize = 256;
+/// The maximum number of pooled lists: as many as wait. Lists beyond it would be freed and allocated
+/// again, and the kernel would zero their pages each time.
+const MOST: usize = MOST_PIECES;
 /// The initial capacity of a list, in visits: most pieces keep fewer, so their lists do not grow.
 const ROOM: usize = 2 * PIECE_KEPT;
 /// A piece that keeps fewer visits gets lists of its own, and the large lists stay in use.

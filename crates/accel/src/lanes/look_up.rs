@@ -29,7 +29,7 @@ impl<W: Walks> SetWork for SideBySide<'_, W> {
         } = self;
         match tlbs.lanes {
             1 => tlbs.look_up_in::<M, 1>(moves, pages, ids, asked, walks),
-            4 => tlbs.look_up_in::<M, 4>(moves, pages, ids, asked, walks),
+            4 => tlbs.look_up_in::<M::OfFour, 4>(moves.of_four(), pages, ids, asked, walks),
             8 => tlbs.look_up_in::<M, 8>(moves, pages, ids, asked, walks),
             16 => tlbs.look_up_in::<M, 16>(moves, pages, ids, asked, walks),
             24 => tlbs.look_up_in::<M, 24>(moves, pages, ids, asked, walks),
@@ -89,7 +89,8 @@ impl Tlbs {
             if superpages.used {
                 let set = self.superpages.0.index.set_of(*page);
                 left = superpages.renew(moves, set, id.entry(Size::Superpage), &left);
-                // Of several TLBs, some would miss, and the branch could not be predicted.
+                // With one TLB, the vain search below costs more than a wrong prediction here: one
+                // page in several has another size than the last. Of several TLBs, some lack the page.
                 if LANES == 1 && moves.bits(&left) == 0 {
                     continue;
                 }

@@ -15,6 +15,8 @@ mod row_moves;
 #[cfg(target_arch = "x86_64")]
 mod row_registers;
 mod rows;
+#[cfg(target_arch = "x86_64")]
+mod rows_in_loops;
 mod sixteen;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! Moves of rows with AVX-512: a lookup is a comparison, a shift and a blend for each register.
 //!
-//! In sets of four, eight or sixteen lanes that fill one, two or four registers, each register
-//! holds whole rows. Sets of other multiples of eight lanes move eight lanes at a time. One lane of
-//! four ways fills a small register. What remains moves in loops.
+//! In sets of eight or sixteen lanes that fill one, two or four registers, each register holds whole
+//! rows. Sets of other multiples of eight lanes move eight lanes at a time. One lane of four ways
+//! fills a small register. What remains moves in loops.
 
 use super::row_moves::{RowMoves, mask};
 use super::sixteen::{GROUP_WAYS, Loops};
@@ -79,7 +79,7 @@ impl RowMoves for pulp::x86::V4 {
 fn groups_of<const LANES: usize, const GROUPS: usize>(
     rows: &mut [[u32; LANES]],
 ) -> Option<&mut [[u32; GROUP_WAYS]; GROUPS]> {
-    let is_known = matches!(LANES, 4 | 8 | 16) && rows.len() * LANES == GROUPS * GROUP_WAYS;
+    let is_known = matches!(LANES, 8 | 16) && rows.len() * LANES == GROUPS * GROUP_WAYS;
     if !is_known {
         return None;
     }
@@ -133,7 +133,6 @@ fn push_groups<const LANES: usize, const GROUPS: usize>(
     for (at, group) in groups.iter_mut().enumerate() {
         let old = pulp::cast(*group);
         let pushed = match LANES {
-            4 => vectors.avx512f._mm512_alignr_epi32::<12>(old, before),
             8 => vectors.avx512f._mm512_alignr_epi32::<8>(old, before),
             _ => before,
         };

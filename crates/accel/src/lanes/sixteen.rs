@@ -7,6 +7,8 @@
 
 use super::entry::EMPTY;
 use super::row_moves::RowMoves;
+#[cfg(target_arch = "x86_64")]
+use super::rows_in_loops::RowsInLoops;
 use pulp::{Arch, NullaryFnOnce};
 
 /// The ways of a group.
@@ -23,6 +25,12 @@ impl WayGroup {
 
 /// The moves of entries in a set.
 pub(super) trait SetMoves: RowMoves {
+    /// The moves for rows of four lanes.
+    type OfFour: SetMoves;
+
+    /// The moves for rows of four lanes. The sets of one lane have the same moves.
+    fn of_four(self) -> Self::OfFour;
+
     /// A bit for each way that holds an entry.
     fn find(self, ways: &[u32; GROUP_WAYS], wanted: u32) -> u32;
 
@@ -76,6 +84,13 @@ pub(super) trait SetMoves: RowMoves {
 pub(super) struct Loops;
 
 impl SetMoves for Loops {
+    type OfFour = Self;
+
+    #[inline(always)]
+    fn of_four(self) -> Self {
+        self
+    }
+
     #[inline(always)]
     fn find(self, ways: &[u32; GROUP_WAYS], wanted: u32) -> u32 {
         let mut found = 0;
@@ -113,6 +128,13 @@ impl SetMoves for Loops {
 
 #[cfg(target_arch = "x86_64")]
 impl SetMoves for pulp::x86::V4 {
+    type OfFour = RowsInLoops;
+
+    #[inline(always)]
+    fn of_four(self) -> RowsInLoops {
+        RowsInLoops(self)
+    }
+
     #[inline(always)]
     fn find(self, ways: &[u32; GROUP_WAYS], wanted: u32) -> u32 {
         let wanted = self.avx512f._mm512_set1_epi32(wanted.cast_signed());
