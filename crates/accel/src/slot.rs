@@ -90,7 +90,8 @@ impl<T> TaskCell<T> {
         }
     }
 
-    /// Makes a finished task unclaimed again if the value `wants` more work. Returns true if it did.
+    /// Makes a finished task unclaimed again if the value `wants` more work. Returns true if it
+    /// did.
     pub(crate) fn resume(&self, wants: impl FnOnce(&T) -> bool) -> bool {
         let mut state = self.state();
         match std::mem::replace(&mut *state, TaskState::Running) {

@@ -89,8 +89,8 @@ impl Tlbs {
             if superpages.used {
                 let set = self.superpages.0.index.set_of(*page);
                 left = superpages.renew(moves, set, id.entry(Size::Superpage), &left);
-                // With one TLB, the vain search below costs more than a wrong prediction here: one
-                // page in several has another size than the last. Of several TLBs, some lack the page.
+                // With one TLB, the search below would be in vain mostly, and costs more than the
+                // branch. Of several TLBs, some lack the superpage, and all are searched.
                 if LANES == 1 && moves.bits(&left) == 0 {
                     continue;
                 }

@@ -1,8 +1,8 @@
 //! Moves of rows with AVX-512: a lookup is a comparison, a shift and a blend for each register.
 //!
-//! In sets of eight or sixteen lanes that fill one, two or four registers, each register holds whole
-//! rows. Sets of other multiples of eight lanes move eight lanes at a time. One lane of four ways
-//! fills a small register. What remains moves in loops.
+//! In sets of eight or sixteen lanes that fill one, two or four registers, each register holds
+//! whole rows. Sets of other multiples of eight lanes move eight lanes at a time. One lane of four
+//! ways fills a small register. What remains moves in loops.
 
 use super::row_moves::{RowMoves, mask};
 use super::sixteen::{GROUP_WAYS, Loops};

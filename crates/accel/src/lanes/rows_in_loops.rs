@@ -1,8 +1,8 @@
 //! Moves of rows in loops, beside moves of sets with AVX-512.
 //!
 //! Four lanes mostly hold one entry in the same way, or none holds it. Loops that end there are
-//! faster than registers: a comparison of gcc on eight machines takes a tenth less. With more lanes,
-//! registers are faster.
+//! faster than registers: a comparison of gcc on eight machines takes a tenth less. With more
+//! lanes, registers are faster.
 
 use super::row_moves::RowMoves;
 use super::sixteen::{GROUP_WAYS, Loops, SetMoves};
