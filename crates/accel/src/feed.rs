@@ -21,7 +21,7 @@ use waiting::Waiting;
 
 /// The visits of a step without a crew: so few that the kept visits stay in the cache.
 const STEP: usize = 1 << 16;
-/// The visits of a step with a crew: so many that few steps end for them where few visits are kept.
+/// The visits of a step with a crew. Where few visits are kept, this number ends the step.
 const SHARED_STEP: usize = (1 << 19) + 1;
 
 /// A part, and how it ended.
@@ -270,7 +270,7 @@ mod tests {
     use broadleaf_trace::{Event, Grain, Visit};
     use broadleaf_units::SpaceId;
 
-    /// Visits of so many spaces in turn, each to a page of its own, and the sieve for them.
+    /// One visit in each of `spaces` spaces, each to another page, and a sieve for them.
     fn many_spaces(spaces: u32) -> (Items, Sieve) {
         let mut items = Items::new(Grain::Page);
         for space in 0..spaces {

@@ -5,8 +5,8 @@ use super::waiting::MOST_PIECES;
 use broadleaf_filter::{Fed, Sifted};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The maximum number of pooled lists: as many as wait. Lists beyond it would be freed and
-/// allocated again, and the kernel would zero their pages each time.
+/// The maximum number of pooled lists: the number of full pieces that wait at most. Lists beyond it
+/// are freed and allocated again, and the kernel zeroes their pages each time.
 const MOST: usize = MOST_PIECES;
 /// The initial capacity of a list, in visits: most pieces keep fewer, so their lists do not grow.
 const ROOM: usize = 2 * PIECE_KEPT;
