@@ -31,6 +31,8 @@ mod translation;
 
 pub use accelerators::{ACCELERATORS, Accelerator, AcceleratorChoice, REDUCED_FORM, explain};
 pub use covers::{WhyNot, covers, covers_all};
-pub use lanes::{Entry, MOST_LANES, PageId, Size, Stop, Tlbs, Walks};
+pub use lanes::{
+    Entry, FamilyMachines, MOST_LANES, PageId, Size, Stop, Tlbs, Walks, have_one_first_level,
+};
 pub use reduce::reduce;
 pub use run::{run, run_after};

@@ -67,10 +67,13 @@ fn results(
             base_faults,
         )
     };
-    team.translations()
+    let families = team.translations().iter();
+    let mut misses: Vec<_> = families.flat_map(|family| family.misses_of(member)).collect();
+    misses.sort_unstable_by_key(|(number, ..)| *number);
+    let results = misses
         .iter()
-        .map(|translation| on_machine(&of_policy, translation.machine, &translation.misses(member)))
-        .collect()
+        .map(|(_, machine, misses)| on_machine(&of_policy, machine, misses));
+    results.collect()
 }
 
 fn on_machine(of_policy: &CellResult, machine: &Machine, misses: &Misses) -> CellResult {

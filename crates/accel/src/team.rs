@@ -56,9 +56,7 @@ impl<'a> Team<'a> {
                 .checked_shr((MOST_MEMBERS - count) as u32)
                 .unwrap_or(0),
             owed: Vec::new(),
-            translations: (machines.iter())
-                .filter_map(|machine| TeamTranslation::new(machine, count))
-                .collect(),
+            translations: TeamTranslation::families(machines, count),
             script: None,
             superpages: Superpages::default(),
             curves: Vec::new(),

@@ -1,18 +1,24 @@
-//! One machine under all policies of a team. Policies share a TLB as long as their TLBs hold the
-//! same entries in the same order.
+//! A family of machines under all policies of a team. Policies share TLBs as long as their TLBs hold
+//! the same entries in the same order.
+//!
+//! The machines of a family have equal first levels, and a group of policies looks its first level up
+//! once for all of them. Machines part where their lower levels find a page in two sizes. They are
+//! united again once their first levels have become equal.
 //!
 //! If most lookups miss the first level, as in random updates, each group looks up a whole batch
 //! before the next group does ([`Tlbs::set_apart`]), and groups are compared often: such a trace
-//! soon replaces the entries in which two TLBs differ. Groups that differ in strays alone are
-//! joined ([`Tlbs::join`]). All rely on LRU replacement, on two page sizes, and on page tables that
-//! name no frames.
+//! soon replaces the entries in which two TLBs differ. Each group then has one machine, and groups
+//! that differ in strays alone are joined ([`Tlbs::join`]). All rely on LRU replacement, on two page
+//! sizes, and on page tables that name no frames.
 
 mod mark;
 mod page_tables;
+#[cfg(test)]
+mod tests;
 
 use crate::batch::Batch;
 use crate::members::{Members, Superpages, numbers};
-use crate::{Entry, PageId, Stop, Tlbs};
+use crate::{Entry, FamilyMachines, MOST_LANES, PageId, Stop, Tlbs, have_one_first_level};
 use broadleaf_machine::Machine;
 use broadleaf_memory::BlockId;
 use broadleaf_units::PageNumber;
@@ -39,15 +45,16 @@ impl Misses {
     }
 }
 
-/// One machine under all policies of a team.
+/// A family of machines under all policies of a team.
 #[derive(Clone)]
 pub(crate) struct TeamTranslation<'a> {
-    pub(crate) machine: &'a Machine,
-    /// One TLB for each group.
+    /// The machines, with their numbers among all machines of the team.
+    machines: Vec<(usize, &'a Machine)>,
+    /// One lane for each group.
     tlbs: Tlbs,
     groups: Vec<Group>,
-    /// By member: the misses, without those that its group counts.
-    misses: Vec<Misses>,
+    /// By machine and member: the misses, without those that groups count.
+    misses: Vec<Vec<Misses>>,
     /// Batches until groups are compared again, and how many pass between two comparisons.
     until_merge: u32,
     between: u32,
@@ -55,8 +62,8 @@ pub(crate) struct TeamTranslation<'a> {
     until_layout: u32,
     /// True if each group looks up all pages of a batch before the next group does.
     apart: bool,
-    /// Lookups since the layout was last chosen, in all groups, and those that missed the first
-    /// level.
+    /// Lookups since the layout was last chosen, in all groups and on all machines, and those that
+    /// missed the first level.
     lookups: u64,
     missed: u64,
     /// By group: the number of pages of a batch that the group has looked up.
@@ -75,17 +82,38 @@ const APART: u64 = 4;
 const TOGETHER: u64 = 16;
 
 impl<'a> TeamTranslation<'a> {
-    /// A machine under `count` policies, at least one. Returns `None` if the machine lacks a page
-    /// size that they make.
-    pub(crate) fn new(machine: &'a Machine, count: usize) -> Option<Self> {
+    /// The families of some machines under `count` policies, at least one. Leaves out machines that
+    /// lack a page size that the policies make.
+    pub(crate) fn families(machines: &'a [Machine], count: usize) -> Vec<Self> {
+        let most = MOST_LANES / count.max(1);
+        let mut families: Vec<Vec<(usize, &'a Machine)>> = Vec::new();
+        for (number, machine) in machines.iter().enumerate() {
+            let joins = |family: &&mut Vec<(usize, &Machine)>| {
+                let one_first = |first| have_one_first_level(first, &machine.design);
+                family.len() < most && one_first(&family[0].1.design)
+            };
+            match families.iter_mut().find(joins) {
+                Some(family) => family.push((number, machine)),
+                None => families.push(vec![(number, machine)]),
+            }
+        }
+        let families = families.into_iter();
+        families.filter_map(|family| Self::new(family, count)).collect()
+    }
+
+    /// A family under `count` policies. `None` if the machines lack a page size that they make.
+    fn new(machines: Vec<(usize, &'a Machine)>, count: usize) -> Option<Self> {
+        let designs: Vec<_> = machines.iter().map(|(_, machine)| &machine.design).collect();
+        let tlbs = Tlbs::new(&designs)?;
         Some(Self {
-            machine,
-            tlbs: Tlbs::new(&machine.design)?,
             groups: vec![Group {
                 members: Members::MAX >> (Members::BITS as usize - count),
-                misses: Misses::default(),
+                machines: tlbs.machines(0),
+                misses: vec![Misses::default(); machines.len()],
             }],
-            misses: vec![Misses::default(); count],
+            misses: vec![vec![Misses::default(); count]; machines.len()],
+            machines,
+            tlbs,
             until_merge: OFTEN,
             between: OFTEN,
             until_layout: OFTEN,
@@ -96,12 +124,22 @@ impl<'a> TeamTranslation<'a> {
         })
     }
 
-    /// The misses of one member.
-    pub(crate) fn misses(&self, member: usize) -> Misses {
-        let mut misses = self.misses[member];
-        let of_group = (self.groups.iter()).find(|group| group.members >> member & 1 != 0);
+    /// The machines, with their numbers among all machines of the team, and the misses of a member.
+    pub(crate) fn misses_of(
+        &self,
+        member: usize,
+    ) -> impl Iterator<Item = (usize, &'a Machine, Misses)> {
+        let machines = self.machines.iter().enumerate();
+        machines.map(move |(at, &(number, machine))| (number, machine, self.misses(at, member)))
+    }
+
+    /// The misses of one member on one machine of the family.
+    fn misses(&self, machine: usize, member: usize) -> Misses {
+        let mut misses = self.misses[machine][member];
+        let of_group = (self.groups.iter())
+            .find(|group| group.members >> member & group.machines >> machine & 1 != 0);
         if let Some(group) = of_group {
-            misses.add(&group.misses);
+            misses.add(&group.misses[machine]);
         }
         misses
     }
@@ -127,7 +165,8 @@ impl<'a> TeamTranslation<'a> {
             self.look_up_apart(members, batch, which, superpages);
             return;
         }
-        self.lookups += (which.len() * self.groups.len()) as u64;
+        let machines = self.groups.iter().map(|group| u64::from(group.machines.count_ones()));
+        self.lookups += which.len() as u64 * machines.sum::<u64>();
         loop {
             let mut lanes = 0;
             for (lane, group) in self.groups.iter().enumerate() {
@@ -143,13 +182,25 @@ impl<'a> TeamTranslation<'a> {
             let pages = &batch.pages[which.clone()];
             let stopped = self.tlbs.look_up(pages, ids, lanes, &mut tables);
             self.missed += tables.missed;
-            let Some(at) = stopped else {
-                return;
-            };
-            // The page tables of a group's members differ here, so their lookups differ from now
-            // on. Other groups have looked this page up already, and another lookup has no effect.
-            which.start += at;
-            self.split(superpages.of(BlockId(batch.ids[which.start].block())));
+            // Other groups have looked this page up already, and another lookup has no effect.
+            match stopped {
+                None => return,
+                Some(Stop::Walk(at) | Stop::Strays(at)) => {
+                    // The page tables of a group's members differ here, so their lookups differ from
+                    // now on.
+                    which.start += at;
+                    self.split(superpages.of(BlockId(batch.ids[which.start].block())));
+                }
+                Some(Stop::Sizes {
+                    at,
+                    lane,
+                    superpages,
+                }) => {
+                    let page = (pages[at], ids[at]);
+                    self.part_sizes(lane, superpages, page);
+                    which.start += at;
+                }
+            }
         }
     }
 
@@ -181,7 +232,7 @@ impl<'a> TeamTranslation<'a> {
                 self.missed += tables.missed;
                 let made = match stopped {
                     None => rest.len(),
-                    Some(Stop::Walk(at) | Stop::Strays(at)) => at,
+                    Some(Stop::Walk(at) | Stop::Strays(at) | Stop::Sizes { at, .. }) => at,
                 };
                 self.lookups += made as u64;
                 self.progress[lane] += made;
@@ -194,6 +245,7 @@ impl<'a> TeamTranslation<'a> {
                         let parted = self.tlbs.part_at(lane, pages[at], ids[at]);
                         self.part(lane, &parted);
                     }
+                    Some(Stop::Sizes { .. }) => unreachable!("machines share no lane"),
                 }
                 // The new groups have made the same lookups.
                 self.progress.resize(self.groups.len(), self.progress[lane]);
@@ -226,26 +278,65 @@ impl<'a> TeamTranslation<'a> {
             }
             return;
         }
+        self.copy_group(number);
+        self.groups[number].members = others;
+        if let Some(last) = self.groups.last_mut() {
+            last.members = these;
+        }
+        self.tlbs.copy(number);
+    }
+
+    /// Appends a copy of a group, and adds up its misses.
+    fn copy_group(&mut self, number: usize) {
         let group = &mut self.groups[number];
         settle(group, &mut self.misses);
-        group.members = others;
-        self.groups.push(Group {
-            members: these,
-            misses: Misses::default(),
-        });
-        self.tlbs.copy(number);
+        let copy = group.clone();
+        self.groups.push(copy);
+    }
+
+    /// Parts the machines of a group, which found a page in two sizes.
+    fn part_sizes(
+        &mut self,
+        number: usize,
+        superpages: FamilyMachines,
+        page: (PageNumber, PageId),
+    ) {
+        self.tlbs.part_sizes(number, superpages, page);
+        self.part_group(number);
+    }
+
+    /// Makes a group for the last lane, whose machines had been of this group.
+    fn part_group(&mut self, number: usize) {
+        self.copy_group(number);
+        let last = self.groups.len() - 1;
+        for group in [number, last] {
+            self.groups[group].machines = self.tlbs.machines(group);
+        }
+    }
+
+    /// Gives each machine groups of its own.
+    fn part_machines(&mut self) {
+        let mut number = 0;
+        while number < self.groups.len() {
+            let machines = self.groups[number].machines;
+            let others = machines & machines.wrapping_sub(1);
+            if others == 0 {
+                number += 1;
+            } else {
+                self.tlbs.part_machines(number, others);
+                self.part_group(number);
+            }
+        }
     }
 
     /// Makes a group of each of these parts of a group. Their TLBs are the last ones.
     fn part(&mut self, number: usize, parts: &[Members]) {
-        let group = &mut self.groups[number];
-        settle(group, &mut self.misses);
         for &members in parts {
+            self.copy_group(number);
             self.groups[number].members &= !members;
-            self.groups.push(Group {
-                members,
-                misses: Misses::default(),
-            });
+            if let Some(last) = self.groups.last_mut() {
+                last.members = members;
+            }
         }
     }
 
@@ -313,6 +404,8 @@ impl<'a> TeamTranslation<'a> {
             };
             if !apart {
                 self.part_all();
+            } else if self.tlbs.may_be_apart() {
+                self.part_machines();
             }
             self.apart = self.tlbs.set_apart(apart) && apart;
             if self.apart {
@@ -327,23 +420,34 @@ impl<'a> TeamTranslation<'a> {
     fn merge(&mut self) {
         let mut lane = 1;
         while lane < self.groups.len() {
-            let members = self.groups[lane].members;
-            let tlbs = &mut self.tlbs;
-            let alike = (0..lane).find(|other| tlbs.are_alike(*other, lane));
-            if alike.is_some() {
-                tlbs.remove(lane);
-            }
-            let joined = || (0..lane).find(|other| tlbs.join(*other, lane, members));
-            match alike.or_else(joined) {
-                Some(other) => {
-                    settle(&mut self.groups[other], &mut self.misses);
-                    settle(&mut self.groups[lane], &mut self.misses);
-                    self.groups[other].members |= members;
-                    self.groups.swap_remove(lane);
-                }
-                None => lane += 1,
-            }
+            lane += usize::from(!self.merges(lane));
         }
+    }
+
+    /// Merges a group with an earlier one if possible. Returns whether it did.
+    fn merges(&mut self, lane: usize) -> bool {
+        let Group {
+            members, machines, ..
+        } = self.groups[lane];
+        let tlbs = &mut self.tlbs;
+        let alike = (0..lane).find(|other| tlbs.are_alike(*other, lane));
+        if alike.is_some() {
+            tlbs.remove(lane);
+        }
+        let joined = || (0..lane).find(|other| tlbs.join(*other, lane, members));
+        let groups = &self.groups;
+        let merged = alike.or_else(joined).or_else(|| {
+            let mut others = (0..lane).filter(|other| groups[*other].members == members);
+            others.find(|other| self.tlbs.unite(*other, lane))
+        });
+        if let Some(other) = merged {
+            settle(&mut self.groups[other], &mut self.misses);
+            settle(&mut self.groups[lane], &mut self.misses);
+            self.groups[other].members |= members;
+            self.groups[other].machines |= machines;
+            self.groups.swap_remove(lane);
+        }
+        merged.is_some()
     }
 
     /// Asserts the invariants.
@@ -355,20 +459,28 @@ impl<'a> TeamTranslation<'a> {
             self.groups.len(),
             "a group without a TLB"
         );
-        let mut all = 0;
-        for group in &self.groups {
-            assert_eq!(all & group.members, 0, "a member of two groups");
-            all |= group.members;
+        let count = self.misses[0].len();
+        let mut all = vec![0; self.machines.len()];
+        for (lane, group) in self.groups.iter().enumerate() {
+            assert_eq!(group.machines, self.tlbs.machines(lane), "of other machines");
+            for machine in numbers(group.machines) {
+                let all: &mut Members = &mut all[machine];
+                assert_eq!(*all & group.members, 0, "a member of two groups");
+                *all |= group.members;
+            }
         }
-        let count = all.count_ones() as usize;
-        assert_eq!(count, self.misses.len(), "a member of no group");
+        for all in all {
+            assert_eq!(all.count_ones() as usize, count, "a member of no group");
+        }
     }
 }
 
 /// Adds the misses of a group to those of its members.
-fn settle(group: &mut Group, misses: &mut [Misses]) {
-    let counted = std::mem::take(&mut group.misses);
-    for member in numbers(group.members) {
-        misses[member].add(&counted);
+fn settle(group: &mut Group, misses: &mut [Vec<Misses>]) {
+    for machine in numbers(group.machines) {
+        let counted = std::mem::take(&mut group.misses[machine]);
+        for member in numbers(group.members) {
+            misses[machine][member].add(&counted);
+        }
     }
 }

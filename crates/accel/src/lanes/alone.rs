@@ -179,7 +179,7 @@ impl Alone {
         &mut self,
         shape: &AloneShape,
         vectors: Arch,
-        lane: usize,
+        (lane, machine): (usize, usize),
         (pages, ids): (&[PageNumber], &[PageId]),
         walks: &mut impl Walks,
     ) -> Option<Stop> {
@@ -209,7 +209,7 @@ impl Alone {
             if self.is_joined() && self.parts_at(shape, page, id, walks.sizes(lane)(id)) {
                 return Some(Stop::Strays(from));
             }
-            if !self.look_up_odd(shape, lane, (page, id), from, walks) {
+            if !self.look_up_odd(shape, (lane, machine), (page, id), from, walks) {
                 return Some(Stop::Walk(from));
             }
             from += 1;
@@ -232,7 +232,7 @@ impl Alone {
     fn look_up_odd(
         &mut self,
         shape: &AloneShape,
-        lane: usize,
+        (lane, machine): (usize, usize),
         (page, id): (PageNumber, PageId),
         at: usize,
         walks: &mut impl Walks,
@@ -248,12 +248,12 @@ impl Alone {
         for size in sizes {
             let set = shape.of(size).second.set_of(page);
             if self.second[set].0.contains(&id.entry(size)) {
-                walks.second_hit(lane);
+                walks.second_hit(lane, machine);
                 self.put_in(shape, page, id, size);
                 return true;
             }
         }
-        let Some(size) = walks.walk(lane, at) else {
+        let Some(size) = walks.walk(lane, machine, at) else {
             return false;
         };
         self.put_in(shape, page, id, size);

@@ -1,33 +1,34 @@
 //! TLBs apart: each looks up all pages before the next does.
 
-use super::alone::{self, Alone, AloneShape};
+use super::alone::{Alone, AloneShape};
 use super::{PageId, Stop, Tlbs, Walks, room_for};
 use broadleaf_units::PageNumber;
 
 impl Tlbs {
-    /// The shape of TLBs that are apart; `None` if the design lacks the structures for it.
-    pub(super) fn shape_apart(&self) -> Option<AloneShape> {
-        let (base, superpage) = (self.base_pages, self.superpages);
-        let (base, superpage) = ((base.0, base.1?), (superpage.0, superpage.1?));
-        let [super_rows, base_rows] = self.first.as_slice() else {
-            return None;
-        };
-        let [second] = self.second.as_slice() else {
-            return None;
-        };
-        let fits = (superpage.0.structure, base.0.structure) == (0, 1)
-            && [super_rows.ways(), base_rows.ways()] == [alone::FIRST; 2]
-            && second.ways == alone::SECOND;
-        if !fits {
-            return None;
-        }
-        AloneShape::new(base, superpage, super_rows.sets())
+    /// The TLB of a lane and its shape, if TLBs are apart.
+    pub(super) fn alone(&mut self, lane: usize) -> Option<(&mut Alone, AloneShape)> {
+        let shape = self.shape(lane)?;
+        Some((self.apart.as_mut()?.get_mut(lane)?, shape))
+    }
+
+    /// The shape of the TLB of a lane that has one machine.
+    fn shape(&self, lane: usize) -> Option<AloneShape> {
+        let machine = self.sharing[lane].trailing_zeros() as usize;
+        self.below.get(machine)?.shape()
+    }
+
+    /// Returns true if TLBs of all machines [can be apart](Self::set_apart).
+    pub fn may_be_apart(&self) -> bool {
+        self.below.iter().all(|below| below.shape().is_some())
     }
 
     /// Looks pages up in each TLB by itself from now on if `apart` is true, otherwise in all TLBs
-    /// at once. Returns false, and changes nothing, if TLBs of the design cannot be apart.
+    /// at once. Returns false, and changes nothing, if TLBs of a machine cannot be apart.
+    ///
+    /// # Panics
+    /// If machines share a lane, and TLBs are to be apart.
     pub fn set_apart(&mut self, apart: bool) -> bool {
-        if apart && self.shape.is_none() {
+        if apart && !self.may_be_apart() {
             return false;
         }
         match self.apart.take() {
@@ -42,8 +43,10 @@ impl Tlbs {
         let alone = |lane: usize| {
             let rows = self.first.iter();
             let first: Vec<u32> = rows.flat_map(|rows| rows.lane(lane, self.lanes)).collect();
-            let second = self.second.iter().flat_map(|second| &second.entries[lane]);
-            Alone::new(&first, second.copied().collect())
+            let machines = self.sharing[lane];
+            assert_eq!(machines.count_ones(), 1, "machines share a lane");
+            let below = &self.below[machines.trailing_zeros() as usize];
+            Alone::new(&first, below.sets(lane).copied().collect())
         };
         self.apart = Some((0..self.count).map(alone).collect());
     }
@@ -56,48 +59,61 @@ impl Tlbs {
                 rows.fill_lane(lane, self.lanes, &mut first);
             }
         }
-        for structure in &mut self.second {
-            let second = apart.iter().map(|alone| alone.second().to_vec());
-            structure.entries = second.collect();
+        for (machine, below) in self.below.iter_mut().enumerate() {
+            let lanes = apart.iter().zip(&self.sharing);
+            below.fill(lanes.map(|(alone, machines)| {
+                let shares = machines >> machine & 1 != 0;
+                shares.then(|| alone.second())
+            }));
         }
     }
 
-    /// The entries of one TLB: structure by structure and set by set, newest first. Two TLBs of a
-    /// design with equal entries give equal answers to equal lookups. No TLB is joined to this one.
-    pub fn entries(&self, lane: usize) -> Vec<u32> {
-        let (mut entries, second): (Vec<u32>, Vec<&[_]>) = match &self.apart {
-            Some(apart) => (apart[lane].first().to_vec(), vec![apart[lane].second()]),
+    /// The entries of a lane at the first level: structure by structure and set by set, newest
+    /// first. Two TLBs of a design with equal entries at all levels give equal answers to equal
+    /// lookups. No TLB is joined to this one.
+    pub fn first_entries(&self, lane: usize) -> Vec<u32> {
+        match &self.apart {
+            Some(apart) => apart[lane].first().to_vec(),
             None => {
                 let rows = self.first.iter();
-                let first = rows.flat_map(|rows| rows.lane(lane, self.lanes));
-                let second = self.second.iter().map(|second| &*second.entries[lane]);
-                (first.collect(), second.collect())
+                rows.flat_map(|rows| rows.lane(lane, self.lanes)).collect()
             }
-        };
-        entries.extend(second.into_iter().flatten().flat_map(|group| group.0));
-        entries
+        }
+    }
+
+    /// The entries of a lane below the first level of a machine, in the same order.
+    pub fn entries_below(&self, lane: usize, machine: usize) -> Vec<u32> {
+        let flat = |group: &super::sixteen::WayGroup| group.0;
+        match &self.apart {
+            Some(apart) => apart[lane].second().iter().flat_map(flat).collect(),
+            None => self.below[machine].sets(lane).flat_map(flat).collect(),
+        }
     }
 
     /// Searches TLBs that are apart for base pages. Lookups are faster in a TLB without base pages.
     pub fn find_strays(&mut self) {
-        if let (Some(apart), Some(shape)) = (&mut self.apart, &self.shape) {
-            apart.iter_mut().for_each(|alone| alone.find_strays(shape));
+        for lane in 0..self.count {
+            if let Some((alone, shape)) = self.alone(lane) {
+                alone.find_strays(&shape);
+            }
         }
     }
 
-    /// Joins the TLB `other` to the TLB `lane` if both are [apart](Self::set_apart) and differ in
-    /// strays alone. `owners` are those of `other`, a bit for each. The last TLB takes the number
+    /// Joins the TLB `other` to the TLB `lane` if both are [apart](Self::set_apart), of one machine,
+    /// and differ in strays alone. `owners` are those of `other`, a bit for each. The last TLB takes the number
     /// of `other`. Returns false, and changes nothing, if the TLBs cannot be joined.
     ///
     /// A joined TLB makes the lookups of all its owners. They have equal counts.
     pub fn join(&mut self, lane: usize, other: usize, owners: u64) -> bool {
-        let (Some(apart), Some(shape)) = (&mut self.apart, &self.shape) else {
+        let is_of_one = self.sharing[lane] == self.sharing[other];
+        let shape = self.shape(lane).filter(|_| is_of_one);
+        let (Some(apart), Some(shape)) = (&mut self.apart, shape) else {
             return false;
         };
         let Ok([alone, joining]) = apart.get_disjoint_mut([lane, other]) else {
             return false;
         };
-        let joins = alone.join(shape, joining, owners);
+        let joins = alone.join(&shape, joining, owners);
         if joins {
             self.remove(other);
         }
@@ -120,16 +136,18 @@ impl Tlbs {
         lane: usize,
         part: impl Fn(&mut Alone, &AloneShape) -> Vec<(u64, Alone)>,
     ) -> Vec<u64> {
-        let (Some(apart), Some(shape)) = (&mut self.apart, &self.shape) else {
+        let Some((alone, shape)) = self.alone(lane) else {
             return Vec::new();
         };
-        if !apart[lane].is_joined() {
+        if !alone.is_joined() {
             return Vec::new();
         }
-        let (owners, parted): (Vec<u64>, Vec<Alone>) =
-            part(&mut apart[lane], shape).into_iter().unzip();
+        let (owners, parted): (Vec<u64>, Vec<Alone>) = part(alone, &shape).into_iter().unzip();
         self.count += parted.len();
-        apart.extend(parted);
+        self.sharing.resize(self.count, self.sharing[lane]);
+        if let Some(apart) = &mut self.apart {
+            apart.extend(parted);
+        }
         owners
     }
 
@@ -145,10 +163,12 @@ impl Tlbs {
         ids: &[PageId],
         walks: &mut impl Walks,
     ) -> Option<Stop> {
-        let (Some(apart), Some(shape)) = (&mut self.apart, &self.shape) else {
+        let vectors = self.vectors;
+        let machine = self.sharing[lane].trailing_zeros() as usize;
+        let Some((alone, shape)) = self.alone(lane) else {
             panic!("a lookup in one TLB, which are side by side");
         };
         let ids = &ids[..pages.len()];
-        apart[lane].look_up(shape, self.vectors, lane, (pages, ids), walks)
+        alone.look_up(&shape, vectors, (lane, machine), (pages, ids), walks)
     }
 }

@@ -1,7 +1,7 @@
 //! Lookups in TLBs side by side.
 
 use super::sixteen::{SetMoves, SetWork, dispatch};
-use super::{MOST_LANES, PageId, Size, Tlbs, Walks};
+use super::{MOST_LANES, PageId, Size, Stop, Tlbs, Walks, family};
 use broadleaf_units::PageNumber;
 
 /// Lookups in TLBs side by side. The loop is compiled for the processor's vector instructions.
@@ -15,11 +15,11 @@ struct SideBySide<'a, W> {
 }
 
 impl<W: Walks> SetWork for SideBySide<'_, W> {
-    /// The index of the page whose walk stopped the lookups.
-    type Output = Option<usize>;
+    /// Where and why the lookups stopped early.
+    type Output = Option<Stop>;
 
     #[inline(always)]
-    fn with<M: SetMoves>(self, moves: M) -> Option<usize> {
+    fn with<M: SetMoves>(self, moves: M) -> Option<Stop> {
         let Self {
             tlbs,
             pages,
@@ -39,11 +39,11 @@ impl<W: Walks> SetWork for SideBySide<'_, W> {
 }
 
 impl Tlbs {
-    /// Looks base pages up in the TLBs whose bit is set in `which`, superpages first at each level.
+    /// Looks base pages up in the lanes whose bit is set in `which`, superpages first at each level.
     /// The entry that a lookup finds becomes the newest of its set. An entry of the second level
-    /// alone is copied to the first level. The page of a walk is inserted at both levels. If a walk
-    /// stops the lookups, returns the index of the walk's page. Another lookup of this page then
-    /// changes nothing in any other lane.
+    /// alone is copied to the first level. The page of a walk is inserted at both levels. Returns
+    /// where and why the lookups stop early. Another lookup of that page then changes nothing in any
+    /// other lane.
     ///
     /// # Panics
     /// If there are fewer ids than pages, or the TLBs are apart.
@@ -53,7 +53,7 @@ impl Tlbs {
         ids: &[PageId],
         which: u64,
         walks: &mut impl Walks,
-    ) -> Option<usize> {
+    ) -> Option<Stop> {
         assert!(self.apart.is_none(), "lookups in all TLBs, which are apart");
         let ids = &ids[..pages.len()];
         let mut asked = [0; MOST_LANES];
@@ -81,13 +81,13 @@ impl Tlbs {
         ids: &[PageId],
         asked: &[u32; MOST_LANES],
         walks: &mut impl Walks,
-    ) -> Option<usize> {
+    ) -> Option<Stop> {
         let asked: &[u32; LANES] = asked.first_chunk()?;
         for (at, (page, id)) in pages.iter().zip(ids).enumerate() {
             let mut left = moves.chosen(asked);
-            let superpages = &mut self.first[self.superpages.0.structure];
+            let superpages = &mut self.first[self.superpages.structure];
             if superpages.used {
-                let set = self.superpages.0.index.set_of(*page);
+                let set = self.superpages.index.set_of(*page);
                 left = superpages.renew(moves, set, id.entry(Size::Superpage), &left);
                 // With one TLB, the search below would be in vain mostly, and costs more than the
                 // branch. Of several TLBs, some lack the superpage, and all are searched.
@@ -95,19 +95,22 @@ impl Tlbs {
                     continue;
                 }
             }
-            let set = self.base_pages.0.index.set_of(*page);
-            let base_pages = &mut self.first[self.base_pages.0.structure];
+            let set = self.base_pages.index.set_of(*page);
+            let base_pages = &mut self.first[self.base_pages.structure];
             left = base_pages.renew(moves, set, id.entry(Size::Base), &left);
             let left = moves.bits(&left);
-            if left != 0 && !self.miss::<M, LANES>(moves, left, (*page, *id), at, walks) {
-                return Some(at);
+            if left != 0 {
+                let stop = self.miss::<M, LANES>(moves, left, (*page, *id), at, walks);
+                if stop.is_some() {
+                    return stop;
+                }
             }
         }
         None
     }
 
-    /// Looks a page up in the second level of some lanes, and then by walks. The lanes that find
-    /// the page get it into the first level. Returns false if a walk stopped the lookups.
+    /// Looks a page up below the first level of some lanes. The lanes that find the page get it into
+    /// the first level. Returns a reason if a lane stopped the lookups.
     #[inline(always)]
     fn miss<M: SetMoves, const LANES: usize>(
         &mut self,
@@ -116,69 +119,98 @@ impl Tlbs {
         (page, id): (PageNumber, PageId),
         at: usize,
         walks: &mut impl Walks,
-    ) -> bool {
-        let (mut left, mut has_stopped) = (lanes, false);
+    ) -> Option<Stop> {
+        let (mut left, mut stop) = (lanes, None);
         let (mut superpages, mut base_pages) = (0, 0);
         while left != 0 {
             let lane = left.trailing_zeros() as usize;
-            match self.below_first(moves, lane, (page, id), at, walks) {
-                Some(Size::Superpage) => superpages |= 1 << lane,
-                Some(Size::Base) => base_pages |= 1 << lane,
-                None => {
-                    has_stopped = true;
+            let machines = self.sharing[lane];
+            let found = if machines & machines.wrapping_sub(1) == 0 {
+                let machine = machines.trailing_zeros() as usize;
+                let found = self.below_first(moves, (lane, machine), (page, id), at, walks);
+                found.ok_or(Stop::Walk(at))
+            } else {
+                self.below_shared(moves, lane, (page, id), at, walks)
+            };
+            match found {
+                Ok(Size::Superpage) => superpages |= 1 << lane,
+                Ok(Size::Base) => base_pages |= 1 << lane,
+                Err(reason) => {
+                    stop = Some(reason);
                     break;
                 }
             }
             left &= left - 1;
         }
         if superpages != 0 {
-            let place = &self.superpages.0;
+            let place = &self.superpages;
             let rows = &mut self.first[place.structure];
             let entry = id.entry(Size::Superpage);
             rows.put_in::<M, LANES>(moves, place.index.set_of(page), entry, superpages);
         }
         if base_pages != 0 {
-            let place = &self.base_pages.0;
+            let place = &self.base_pages;
             let rows = &mut self.first[place.structure];
             let entry = id.entry(Size::Base);
             rows.put_in::<M, LANES>(moves, place.index.set_of(page), entry, base_pages);
         }
-        !has_stopped
+        stop
     }
 
-    /// Looks a page up in the second level of a lane, and then by a walk. Returns the page's size.
+    /// Looks a page up in the second level of a machine's TLB in a lane, and then by a walk. Returns
+    /// the page's size; `None` if the walk stopped the lookups.
     #[inline(always)]
     fn below_first(
         &mut self,
         moves: impl SetMoves,
-        lane: usize,
-        (page, id): (PageNumber, PageId),
+        (lane, machine): (usize, usize),
+        page: (PageNumber, PageId),
         at: usize,
         walks: &mut impl Walks,
     ) -> Option<Size> {
-        // Copies of places in an array would cost more than the lookups.
-        let (superpages, base_pages) = (&self.superpages.1, &self.base_pages.1);
-        for (size, place) in [(Size::Superpage, superpages), (Size::Base, base_pages)] {
-            if let Some(place) = place {
-                let set = place.index.set_of(page);
-                let set = self.second[place.structure].set(lane, set);
-                if moves.renew(set, id.entry(size)) {
-                    walks.second_hit(lane);
-                    return Some(size);
-                }
+        let below = &mut self.below[machine];
+        if let Some(size) = below.look_up(moves, lane, page) {
+            walks.second_hit(lane, machine);
+            return Some(size);
+        }
+        let size = walks.walk(lane, machine, at)?;
+        below.insert(moves, lane, page, size);
+        Some(size)
+    }
+
+    /// Looks a page up below the first level of all machines of a lane.
+    #[inline(always)]
+    fn below_shared(
+        &mut self,
+        moves: impl SetMoves,
+        lane: usize,
+        page: (PageNumber, PageId),
+        at: usize,
+        walks: &mut impl Walks,
+    ) -> Result<Size, Stop> {
+        let machines = self.sharing[lane];
+        let (_, is_odd) = walks.sizes(lane)(page.1);
+        // A lookup that a walk stops is made again, so no machine may change before.
+        let mut all = family::numbers(machines);
+        if is_odd && all.any(|machine| !self.below[machine].holds(lane, page.0, page.1)) {
+            return Err(Stop::Walk(at));
+        }
+        let mut superpages = 0;
+        for machine in family::numbers(machines) {
+            match self.below_first(moves, (lane, machine), page, at, walks) {
+                Some(Size::Superpage) => superpages |= 1 << machine,
+                Some(Size::Base) => {}
+                None => return Err(Stop::Walk(at)),
             }
         }
-        let size = walks.walk(lane, at)?;
-        let place = match size {
-            Size::Superpage => superpages,
-            Size::Base => base_pages,
-        };
-        if let Some(place) = place {
-            let set = place.index.set_of(page);
-            let second = &mut self.second[place.structure];
-            let oldest = second.oldest();
-            moves.push_through(second.set(lane, set), id.entry(size), oldest);
+        match superpages {
+            0 => Ok(Size::Base),
+            all if all == machines => Ok(Size::Superpage),
+            superpages => Err(Stop::Sizes {
+                at,
+                lane,
+                superpages,
+            }),
         }
-        Some(size)
     }
 }

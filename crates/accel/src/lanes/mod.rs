@@ -1,4 +1,8 @@
-//! TLBs of one design that look up the same pages.
+//! TLBs with one first level that look up the same pages.
+//!
+//! The TLBs of a family of machines have equal first levels and may differ below. A lane is one first
+//! level, and the levels below of the machines that share the lane. They share it until the levels
+//! below find a page in two sizes: one still holds the entry of a base page in a new superpage.
 //!
 //! Side by side, one instruction looks into several TLBs at the same time.
 //! [Apart](Tlbs::set_apart), each TLB looks up all pages before the next does. The first is faster
@@ -9,7 +13,9 @@
 mod aligned;
 mod alone;
 mod apart;
+mod below;
 mod entry;
+mod family;
 mod look_up;
 mod row_moves;
 #[cfg(target_arch = "x86_64")]
@@ -22,16 +28,16 @@ mod sixteen;
 mod tests;
 mod walks;
 
-use alone::{Alone, AloneShape};
+use alone::Alone;
+use below::Below;
 use broadleaf_tlb::Compiled;
 use broadleaf_tlb::Design;
 use broadleaf_tlb::set;
 use broadleaf_units::{PageNumber, PageSize};
-use entry::EMPTY;
 pub use entry::{Entry, PageId, Size};
+pub use family::{FamilyMachines, have_one_first_level};
 use pulp::Arch;
 use rows::Rows;
-use sixteen::{GROUP_WAYS, WayGroup};
 pub use walks::{Stop, Walks};
 
 /// The most TLBs that there can be side by side.
@@ -44,130 +50,90 @@ struct Place {
     structure: usize,
 }
 
-/// A structure of the second level. Each lane has its own entries: few lookups reach the second
-/// level, and seldom in all lanes at once.
-#[derive(Clone, Debug)]
-struct Second {
-    ways: usize,
-    /// The groups of ways of a set.
-    groups: usize,
-    /// By lane, set and group of ways.
-    entries: Vec<Vec<WayGroup>>,
-}
-
-impl Second {
-    /// An empty structure of one lane.
-    fn new(sets: usize, ways: usize) -> Self {
-        let groups = ways.div_ceil(GROUP_WAYS);
-        Self {
-            ways,
-            groups,
-            entries: vec![vec![WayGroup::EMPTY; sets * groups]],
-        }
-    }
-
-    #[inline(always)]
-    fn set(&mut self, lane: usize, set: usize) -> &mut [WayGroup] {
-        &mut self.entries[lane][set * self.groups..][..self.groups]
-    }
-
-    /// The oldest way of a set, as a bit of its last group.
-    #[inline(always)]
-    const fn oldest(&self) -> u32 {
-        1 << ((self.ways - 1) % GROUP_WAYS)
-    }
-}
-
-/// Removes entries from a set. The others keep their order.
-fn remove_from(set: &mut [WayGroup], unwanted: &mut dyn FnMut(u32) -> bool) {
-    let mut entries = flat(set);
-    set::remove_where(&mut entries, unwanted);
-    for (group, entries) in set.iter_mut().zip(entries.as_chunks().0) {
-        group.0 = *entries;
-    }
-}
-
-/// The ways of a set, one after the other.
-fn flat(set: &[WayGroup]) -> Vec<u32> {
-    set.iter().flat_map(|group| group.0).collect()
-}
-
-/// TLBs of one design side by side.
+/// TLBs of a family of machines, side by side.
 #[derive(Clone, Debug)]
 pub struct Tlbs {
-    /// The number of TLBs.
+    /// The number of lanes.
     count: usize,
     /// The number of lanes with room, for which the loops are compiled.
     lanes: usize,
     first: Vec<Rows>,
-    second: Vec<Second>,
-    /// The places of superpages and base pages at the first level, and at the second level if it
-    /// holds them. This is the order of lookup.
-    superpages: (Place, Option<Place>),
-    base_pages: (Place, Option<Place>),
-    /// The TLBs, if they are apart. Then `first` and `second` are empty.
+    /// The places of superpages and base pages at the first level. This is the order of lookup.
+    superpages: Place,
+    base_pages: Place,
+    /// By machine.
+    below: Vec<Below>,
+    /// By lane: the machines that share it, at least one.
+    sharing: Vec<FamilyMachines>,
+    /// The TLBs, if they are apart. Then `first` and `below` hold no entries, and each lane has one
+    /// machine.
     apart: Option<Vec<Alone>>,
-    /// The sets that pages go to in TLBs that are apart; `None` if the design does not allow that.
-    shape: Option<AloneShape>,
     /// The vector instructions that the processor has.
     vectors: Arch,
 }
 
+/// The structure that holds pages of a size at a level, among those of the level.
+fn place_in(design: &Design, level: usize, size: PageSize) -> Option<Place> {
+    let (structure, found) = (design.structures().iter())
+        .filter(|structure| structure.level == level)
+        .enumerate()
+        .find(|(_, structure)| structure.index(size).is_some())?;
+    Some(Place {
+        index: found.index(size)?.compile(),
+        structure,
+    })
+}
+
 impl Tlbs {
-    /// One empty TLB of that design. `None` if the design lacks 4 KiB pages, or has larger pages
-    /// other than 2 MiB.
-    pub fn new(design: &Design) -> Option<Self> {
-        let of_level = |level: usize| {
-            (design.structures().iter()).filter(move |structure| structure.level == level)
-        };
-        let place = |level: usize, size: PageSize| {
-            let holds = |(_, structure): &(usize, &broadleaf_tlb::Structure)| {
-                structure.index(size).is_some()
-            };
-            let (structure, found) = of_level(level).enumerate().find(holds)?;
-            Some(Place {
-                index: found.index(size)?.compile(),
-                structure,
-            })
-        };
-        let places = |size: PageSize| Some((place(1, size)?, place(2, size)));
-        let mut first: Vec<Rows> = of_level(1)
+    /// One lane of empty TLBs that machines of these designs share. `None` if the first levels
+    /// differ, a design lacks 4 KiB pages, or has larger pages other than 2 MiB.
+    ///
+    /// # Panics
+    /// If there are more machines than bits in [`FamilyMachines`].
+    pub fn new(designs: &[&Design]) -> Option<Self> {
+        let (&design, others) = designs.split_first()?;
+        if !others.iter().all(|other| have_one_first_level(design, other)) {
+            return None;
+        }
+        let mut first: Vec<Rows> = (design.structures().iter())
+            .filter(|structure| structure.level == 1)
             .map(|structure| Rows::new(structure.sets(), structure.ways, 1))
             .collect();
         // A machine without superpages gets an empty structure for them.
-        let superpages = places(PageSize::SIZE_2M).or_else(|| {
+        let superpages = place_in(design, 1, PageSize::SIZE_2M).or_else(|| {
             let structure = first.len();
             let only_base_pages = design.sizes().len() == 1;
             only_base_pages.then(|| {
                 first.push(Rows::new(1, 1, 1));
                 let index = Compiled::default();
-                (Place { index, structure }, None)
+                Place { index, structure }
             })
         })?;
-        let mut tlbs = Self {
+        let base_pages = place_in(design, 1, PageSize::SIZE_4K)?;
+        let below = designs
+            .iter()
+            .map(|design| Below::new(design, (superpages, base_pages), &first));
+        Some(Self {
             count: 1,
             lanes: 1,
+            below: below.collect(),
+            sharing: vec![family::all(designs.len())],
             first,
-            second: of_level(2)
-                .map(|structure| Second::new(structure.sets(), structure.ways))
-                .collect(),
             superpages,
-            base_pages: places(PageSize::SIZE_4K)?,
+            base_pages,
             apart: None,
-            shape: None,
             vectors: Arch::new(),
-        };
-        tlbs.shape = tlbs.shape_apart();
-        Some(tlbs)
+        })
     }
 
-    /// The number of TLBs.
+    /// The number of lanes.
     pub const fn count(&self) -> usize {
         self.count
     }
 
-    /// Appends a copy of a TLB.
+    /// Appends a copy of a lane.
     pub fn copy(&mut self, lane: usize) {
+        self.sharing.push(self.sharing[lane]);
         if let Some(apart) = &mut self.apart {
             apart.push(apart[lane].clone());
             self.count += 1;
@@ -181,15 +147,13 @@ impl Tlbs {
         for rows in &mut self.first {
             rows.copy_lane(lane, to, self.lanes);
         }
-        for second in &mut self.second {
-            let copied = second.entries[lane].clone();
-            second.entries.push(copied);
-        }
+        self.below.iter_mut().for_each(|below| below.copy(lane));
     }
 
-    /// Removes a TLB. The last TLB takes its number.
+    /// Removes a lane. The last lane takes its number.
     pub fn remove(&mut self, lane: usize) {
         self.count -= 1;
+        self.sharing.swap_remove(lane);
         if let Some(apart) = &mut self.apart {
             apart.swap_remove(lane);
             return;
@@ -198,9 +162,7 @@ impl Tlbs {
             rows.copy_lane(self.count, lane, self.lanes);
             rows.remove_where(self.count, self.lanes, &mut |_| true);
         }
-        for second in &mut self.second {
-            second.entries.swap_remove(lane);
-        }
+        self.below.iter_mut().for_each(|below| below.remove(lane));
         let room = room_for(self.count);
         if room < self.lanes {
             self.resize(room);
@@ -214,22 +176,25 @@ impl Tlbs {
         self.lanes = lanes;
     }
 
-    /// Returns true if two TLBs hold the same entries in the same order. Such TLBs give equal
-    /// answers to equal lookups.
+    /// Returns true if two lanes have the same machines, whose TLBs hold the same entries in the
+    /// same order. Such TLBs give equal answers to equal lookups.
     pub fn are_alike(&self, one: usize, other: usize) -> bool {
+        if self.sharing[one] != self.sharing[other] {
+            return false;
+        }
         if let Some(apart) = &self.apart {
             return apart[one].is_like(&apart[other]);
         }
-        let of = |lane: usize| {
-            self.first
-                .iter()
-                .flat_map(move |rows| rows.lane(lane, self.lanes))
-        };
-        of(one).eq(of(other))
-            && (self.second.iter()).all(|second| second.entries[one] == second.entries[other])
+        self.have_equal_first(one, other)
+            && (self.below.iter()).all(|below| below.is_alike(one, other))
     }
 
-    /// Removes entries of one TLB.
+    fn have_equal_first(&self, one: usize, other: usize) -> bool {
+        let mut first = self.first.iter();
+        first.all(|rows| rows.lane(one, self.lanes).eq(rows.lane(other, self.lanes)))
+    }
+
+    /// Removes entries from the TLBs of one lane.
     pub fn remove_where(&mut self, lane: usize, mut unwanted: impl FnMut(Entry) -> bool) {
         let mut unwanted = |entry: u32| unwanted(Entry::of(entry));
         if let Some(apart) = &mut self.apart {
@@ -239,32 +204,26 @@ impl Tlbs {
         for rows in &mut self.first {
             rows.remove_where(lane, self.lanes, &mut unwanted);
         }
-        for second in &mut self.second {
-            for set in second.entries[lane].chunks_exact_mut(second.groups) {
-                remove_from(set, &mut unwanted);
-            }
-        }
+        let below = self.below.iter_mut();
+        below.for_each(|below| below.remove_where(lane, &mut unwanted));
     }
 
-    /// Removes the entry of one superpage from one TLB. `page` is any of its base pages.
+    /// Removes the entry of one superpage from the TLBs of one lane. `page` is any of its base pages.
     pub fn remove_superpage(&mut self, lane: usize, page: PageNumber, id: PageId) {
         let unwanted = id.entry(Size::Superpage);
-        if let (Some(apart), Some(shape)) = (&mut self.apart, &self.shape) {
-            apart[lane].remove_superpage(shape, page, unwanted);
+        if let Some((alone, shape)) = self.alone(lane) {
+            alone.remove_superpage(&shape, page, unwanted);
             return;
         }
-        let (first, second) = self.superpages;
+        let first = &self.superpages;
         self.first[first.structure].remove_from(
             first.index.set_of(page),
             lane,
             self.lanes,
             unwanted,
         );
-        if let Some(place) = second {
-            let set = place.index.set_of(page);
-            let set = self.second[place.structure].set(lane, set);
-            remove_from(set, &mut |entry| entry == unwanted);
-        }
+        let below = self.below.iter_mut();
+        below.for_each(|below| below.remove_superpage(lane, page, unwanted));
     }
 
     /// Asserts the invariants: no set holds an entry twice, and empty entries come last.
@@ -272,8 +231,11 @@ impl Tlbs {
     /// # Panics
     /// If an invariant does not hold.
     pub fn check(&self) {
+        assert_eq!(self.sharing.len(), self.count);
         if let Some(apart) = &self.apart {
             assert_eq!(apart.len(), self.count);
+            let machines = self.sharing.iter();
+            machines.for_each(|machines| assert_eq!(machines.count_ones(), 1));
             apart.iter().for_each(Alone::check);
             return;
         }
@@ -282,12 +244,8 @@ impl Tlbs {
                 let entries: Vec<u32> = rows.lane(lane, self.lanes).collect();
                 entries.chunks(rows.ways()).for_each(set::check);
             }
-            for second in &self.second {
-                for set in second.entries[lane].chunks(second.groups) {
-                    let entries = flat(set);
-                    set::check(&entries);
-                    assert!(entries[second.ways..].iter().all(|entry| *entry == EMPTY));
-                }
+            for (machine, below) in self.below.iter().enumerate() {
+                below.check(lane, self.sharing[lane] >> machine & 1 != 0);
             }
         }
     }

@@ -64,6 +64,16 @@ impl Rows {
         }
     }
 
+    /// Puts an entry into one lane of `lanes`, as the newest of its set.
+    pub(super) fn put_in_lane(&mut self, set: usize, (lane, lanes): (usize, usize), entry: u32) {
+        self.used = true;
+        let mut before = entry;
+        let set = &mut self.entries[set * self.ways * lanes..][..self.ways * lanes];
+        for row in set.chunks_exact_mut(lanes) {
+            before = std::mem::replace(&mut row[lane], before);
+        }
+    }
+
     #[inline(always)]
     fn set<const LANES: usize>(&mut self, set: usize) -> &mut [[u32; LANES]] {
         let size = self.ways * LANES;

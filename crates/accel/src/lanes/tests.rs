@@ -52,11 +52,11 @@ struct LaneCounts<'a> {
 }
 
 impl Walks for LaneCounts<'_> {
-    fn second_hit(&mut self, lane: usize) {
+    fn second_hit(&mut self, lane: usize, _machine: usize) {
         self.second[lane] += 1;
     }
 
-    fn walk(&mut self, lane: usize, at: usize) -> Option<Size> {
+    fn walk(&mut self, lane: usize, _machine: usize, at: usize) -> Option<Size> {
         if self.stops_at == Some(lane) {
             self.stops_at = None;
             return None;
@@ -98,7 +98,7 @@ fn look_up_apart(
             counted.pages = all;
             match stopped {
                 Some(Stop::Walk(at)) => from += at,
-                Some(Stop::Strays(_)) => unreachable!("no TLBs are joined"),
+                Some(stop) => unreachable!("{stop:?}: no TLBs are joined"),
                 None => break,
             }
         }
@@ -134,7 +134,7 @@ fn each_lane_is_a_tlb() {
     {
         let design = broadleaf_machine::machine(name).unwrap().design;
         let mut random = RandomPages(88_172_645_463_325_252 + seed);
-        let mut tlbs = Tlbs::new(&design).unwrap();
+        let mut tlbs = Tlbs::new(&[&design]).unwrap();
         let mut plain = vec![Plain {
             tlb: Tlb::new(&design),
             superpages: [false; BLOCKS],
@@ -223,7 +223,7 @@ fn each_lane_is_a_tlb() {
                 from = pages.len();
             }
             while !apart
-                && let Some(at) = {
+                && let Some(Stop::Walk(at)) = {
                     let mut rest = LaneCounts {
                         pages: &pages[from..],
                         superpages: std::mem::take(&mut counted.superpages),

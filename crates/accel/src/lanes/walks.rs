@@ -1,26 +1,26 @@
 //! The host of TLBs: it answers lookups that miss.
 
-use super::{PageId, Size};
+use super::{FamilyMachines, PageId, Size};
 
 /// Counters and page tables for lookups that miss in some lane.
 pub trait Walks {
-    /// Counts a lookup that missed the first level of a lane and hit the second.
-    fn second_hit(&mut self, lane: usize);
+    /// Counts a lookup that missed the first level of a lane and hit the second of a machine.
+    fn second_hit(&mut self, lane: usize, machine: usize);
 
-    /// Walks the page table of a lane after a miss in both levels. `at` is the index of the page
+    /// Walks the page table of a lane after a miss in both levels of a machine. `at` is the index of the page
     /// among those looked up. Returns the page's size. `None` stops the lookups before the lane
     /// changes.
-    fn walk(&mut self, lane: usize, at: usize) -> Option<Size>;
+    fn walk(&mut self, lane: usize, machine: usize, at: usize) -> Option<Size>;
 
     /// Returns two flags for a base page of a lane: the page lies in a superpage, and only
     /// [`Walks::walk`] knows the page size.
     fn sizes(&self, lane: usize) -> impl Fn(PageId) -> (bool, bool);
 
-    /// Adds counts of one lane: lookups that the second level answered, and walks by page size.
+    /// Adds counts of a lane of one machine: lookups that the second level answered, and walks by page size.
     fn count(&mut self, lane: usize, second_hits: u64, base_walks: u64, super_walks: u64);
 }
 
-/// The reason why lookups in one TLB stop before a page, and the page's index.
+/// The reason why lookups stop at a page, and the page's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// [`Walks::walk`] did not return a page size.
@@ -29,4 +29,16 @@ pub enum Stop {
     ///
     /// [`Tlbs::part_at`]: super::Tlbs::part_at
     Strays(usize),
+    /// The machines of a lane found the page in two sizes. [`Tlbs::part_sizes`] ends the lookup in
+    /// this lane.
+    ///
+    /// [`Tlbs::part_sizes`]: super::Tlbs::part_sizes
+    Sizes {
+        /// The page's index.
+        at: usize,
+        /// The lane.
+        lane: usize,
+        /// The machines that found a superpage.
+        superpages: FamilyMachines,
+    },
 }

@@ -2,15 +2,17 @@
 
 use super::Misses;
 use crate::members::{Members, Superpages};
-use crate::{PageId, Size, Walks};
+use crate::{FamilyMachines, PageId, Size, Walks};
 use broadleaf_memory::BlockId;
 
-/// Policies whose TLBs hold the same entries in the same order.
-#[derive(Clone, Copy, Debug)]
+/// Policies whose TLBs hold the same entries in the same order, on each of some machines.
+#[derive(Clone, Debug)]
 pub(super) struct Group {
     pub(super) members: Members,
-    /// The misses since the members came together.
-    pub(super) misses: Misses,
+    /// The machines whose TLBs share a lane.
+    pub(super) machines: FamilyMachines,
+    /// By machine of the family: the misses of each member since the members came together.
+    pub(super) misses: Vec<Misses>,
 }
 
 /// The page tables of all groups, for lookups that miss.
@@ -18,15 +20,15 @@ pub(super) struct PageTables<'a> {
     pub(super) groups: &'a mut [Group],
     pub(super) superpages: &'a Superpages,
     pub(super) ids: &'a [PageId],
-    /// The number of lookups that missed the first level.
+    /// The number of lookups that missed the first level, on all machines.
     pub(super) missed: u64,
 }
 
 impl Walks for PageTables<'_> {
     #[inline]
-    fn second_hit(&mut self, lane: usize) {
+    fn second_hit(&mut self, lane: usize, machine: usize) {
         self.missed += 1;
-        self.groups[lane].misses.second_hits += 1;
+        self.groups[lane].misses[machine].second_hits += 1;
     }
 
     #[inline(always)]
@@ -41,7 +43,8 @@ impl Walks for PageTables<'_> {
 
     fn count(&mut self, lane: usize, second_hits: u64, base_walks: u64, super_walks: u64) {
         self.missed += second_hits + base_walks + super_walks;
-        self.groups[lane].misses.add(&Misses {
+        let group = &mut self.groups[lane];
+        group.misses[group.machines.trailing_zeros() as usize].add(&Misses {
             second_hits,
             base_walks,
             super_walks,
@@ -49,15 +52,16 @@ impl Walks for PageTables<'_> {
     }
 
     #[inline]
-    fn walk(&mut self, lane: usize, at: usize) -> Option<Size> {
+    fn walk(&mut self, lane: usize, machine: usize, at: usize) -> Option<Size> {
         let group = &mut self.groups[lane];
+        let misses = &mut group.misses[machine];
         let huge = self.superpages.of(BlockId(self.ids[at].block())) & group.members;
         self.missed += u64::from(huge == 0 || huge == group.members);
         if huge == 0 {
-            group.misses.base_walks += 1;
+            misses.base_walks += 1;
             Some(Size::Base)
         } else if huge == group.members {
-            group.misses.super_walks += 1;
+            misses.super_walks += 1;
             Some(Size::Superpage)
         } else {
             None

@@ -124,7 +124,7 @@ fn joined_tlbs_count_as_separate_ones() {
     for seed in 0..30 {
         let mut random = RandomPages(7_046_029_254_386_353_131 + seed);
         let mut all = Owners {
-            tlbs: Tlbs::new(&design).unwrap(),
+            tlbs: Tlbs::new(&[&design]).unwrap(),
             lanes: (0..OWNERS).map(|owner| 1 << owner).collect(),
             plain: vec![
                 Plain {
