@@ -68,7 +68,9 @@ fn results(
         )
     };
     let families = team.translations().iter();
-    let mut misses: Vec<_> = families.flat_map(|family| family.misses_of(member)).collect();
+    let mut misses: Vec<_> = families
+        .flat_map(|family| family.misses_of(member))
+        .collect();
     misses.sort_unstable_by_key(|(number, ..)| *number);
     let results = misses
         .iter()

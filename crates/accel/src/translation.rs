@@ -84,26 +84,37 @@ const TOGETHER: u64 = 16;
 impl<'a> TeamTranslation<'a> {
     /// The families of some machines under `count` policies, at least one. Leaves out machines that
     /// lack a page size that the policies make.
+    ///
+    /// TLBs of a family can be apart, or none can: one of another kind would keep the rest together.
     pub(crate) fn families(machines: &'a [Machine], count: usize) -> Vec<Self> {
         let most = MOST_LANES / count.max(1);
-        let mut families: Vec<Vec<(usize, &'a Machine)>> = Vec::new();
+        let mut families: Vec<(bool, Vec<(usize, &'a Machine)>)> = Vec::new();
         for (number, machine) in machines.iter().enumerate() {
-            let joins = |family: &&mut Vec<(usize, &Machine)>| {
-                let one_first = |first| have_one_first_level(first, &machine.design);
-                family.len() < most && one_first(&family[0].1.design)
+            let Some(tlbs) = Tlbs::new(&[&machine.design]) else {
+                continue;
+            };
+            let may_be_apart = tlbs.may_be_apart();
+            let joins = |(apart, family): &&mut (bool, Vec<(usize, &Machine)>)| {
+                *apart == may_be_apart
+                    && family.len() < most
+                    && have_one_first_level(&family[0].1.design, &machine.design)
             };
             match families.iter_mut().find(joins) {
-                Some(family) => family.push((number, machine)),
-                None => families.push(vec![(number, machine)]),
+                Some((_, family)) => family.push((number, machine)),
+                None => families.push((may_be_apart, vec![(number, machine)])),
             }
         }
         let families = families.into_iter();
-        families.filter_map(|family| Self::new(family, count)).collect()
+        let families = families.map(|(_, family)| Self::new(family, count));
+        families.flatten().collect()
     }
 
     /// A family under `count` policies. `None` if the machines lack a page size that they make.
     fn new(machines: Vec<(usize, &'a Machine)>, count: usize) -> Option<Self> {
-        let designs: Vec<_> = machines.iter().map(|(_, machine)| &machine.design).collect();
+        let designs: Vec<_> = machines
+            .iter()
+            .map(|(_, machine)| &machine.design)
+            .collect();
         let tlbs = Tlbs::new(&designs)?;
         Some(Self {
             groups: vec![Group {
@@ -165,7 +176,10 @@ impl<'a> TeamTranslation<'a> {
             self.look_up_apart(members, batch, which, superpages);
             return;
         }
-        let machines = self.groups.iter().map(|group| u64::from(group.machines.count_ones()));
+        let machines = self
+            .groups
+            .iter()
+            .map(|group| u64::from(group.machines.count_ones()));
         self.lookups += which.len() as u64 * machines.sum::<u64>();
         loop {
             let mut lanes = 0;
@@ -462,7 +476,11 @@ impl<'a> TeamTranslation<'a> {
         let count = self.misses[0].len();
         let mut all = vec![0; self.machines.len()];
         for (lane, group) in self.groups.iter().enumerate() {
-            assert_eq!(group.machines, self.tlbs.machines(lane), "of other machines");
+            assert_eq!(
+                group.machines,
+                self.tlbs.machines(lane),
+                "of other machines"
+            );
             for machine in numbers(group.machines) {
                 let all: &mut Members = &mut all[machine];
                 assert_eq!(*all & group.members, 0, "a member of two groups");

@@ -17,8 +17,8 @@ mod lookups;
 
 use super::entry::{EMPTY, SUPERPAGE};
 use super::sixteen::{Loops, SetMoves, WayGroup, dispatch};
-use super::{PageId, Place, Size, Stop, Walks};
-use broadleaf_tlb::{FewFields, set};
+use super::{PageId, Size, Stop, Walks};
+use broadleaf_tlb::{Compiled, FewFields, set};
 use broadleaf_units::PageNumber;
 use joined::{Strays, Watched};
 use lookups::{LaneLookups, Lookups};
@@ -47,18 +47,19 @@ pub(super) struct AloneShape {
 }
 
 impl AloneShape {
-    /// The shape of a design whose two levels keep base pages and superpages at these places.
+    /// The shape of a design whose two levels have these index functions for base pages and
+    /// superpages.
     /// `super_sets` is the number of sets of the superpages' structure at the first level.
     pub(super) fn new(
-        (base_first, base_second): (Place, Place),
-        (super_first, super_second): (Place, Place),
+        (base_first, base_second): (Compiled, Compiled),
+        (super_first, super_second): (Compiled, Compiled),
         super_sets: usize,
     ) -> Option<Self> {
-        let sets = |first: Place, second: Place, start| {
+        let sets = |first: Compiled, second: Compiled, start| {
             Some(Sets {
-                first: first.index.of_fields()?,
+                first: first.of_fields()?,
                 start,
-                second: second.index.of_fields()?,
+                second: second.of_fields()?,
             })
         };
         Some(Self {

@@ -46,7 +46,7 @@ impl Tlbs {
             let machines = self.sharing[lane];
             assert_eq!(machines.count_ones(), 1, "machines share a lane");
             let below = &self.below[machines.trailing_zeros() as usize];
-            Alone::new(&first, below.sets(lane).copied().collect())
+            Alone::new(&first, below.sets(lane).to_vec())
         };
         self.apart = Some((0..self.count).map(alone).collect());
     }
@@ -61,10 +61,11 @@ impl Tlbs {
         }
         for (machine, below) in self.below.iter_mut().enumerate() {
             let lanes = apart.iter().zip(&self.sharing);
-            below.fill(lanes.map(|(alone, machines)| {
-                let shares = machines >> machine & 1 != 0;
-                shares.then(|| alone.second())
-            }));
+            let sets = lanes.map(|(alone, machines)| match machines >> machine & 1 {
+                0 => Vec::new(),
+                _ => alone.second().to_vec(),
+            });
+            below.fill(sets.collect());
         }
     }
 
@@ -86,7 +87,11 @@ impl Tlbs {
         let flat = |group: &super::sixteen::WayGroup| group.0;
         match &self.apart {
             Some(apart) => apart[lane].second().iter().flat_map(flat).collect(),
-            None => self.below[machine].sets(lane).flat_map(flat).collect(),
+            None => self.below[machine]
+                .sets(lane)
+                .iter()
+                .flat_map(flat)
+                .collect(),
         }
     }
 

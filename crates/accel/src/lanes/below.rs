@@ -6,39 +6,48 @@ use super::entry::EMPTY;
 use super::rows::Rows;
 use super::sixteen::{GROUP_WAYS, SetMoves, WayGroup};
 use super::{PageId, Place, Size, place_in};
-use broadleaf_tlb::{Design, set};
+use broadleaf_tlb::{Compiled, Design, set};
 use broadleaf_units::{PageNumber, PageSize};
 
 /// A structure of the second level.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Second {
     ways: usize,
     /// The groups of ways of a set.
     groups: usize,
-    /// By lane, set and group of ways. Empty in the lanes of other machines.
-    entries: Vec<Vec<WayGroup>>,
+    /// The first group of the structure among those of a lane, and their number.
+    start: usize,
+    len: usize,
 }
 
-impl Second {
-    /// An empty structure of one lane.
-    fn new(sets: usize, ways: usize) -> Self {
-        let groups = ways.div_ceil(GROUP_WAYS);
-        Self {
-            ways,
-            groups,
-            entries: vec![vec![WayGroup::EMPTY; sets * groups]],
-        }
+/// The structure for pages of one size, and its index function.
+#[derive(Clone, Copy, Debug)]
+struct PlaceBelow {
+    index: Compiled,
+    second: Second,
+}
+
+impl PlaceBelow {
+    /// The place of a design's pages of that size among these structures.
+    fn of(design: &Design, size: PageSize, second: &[Second]) -> Option<Self> {
+        let place = place_in(design, 2, size)?;
+        Some(Self {
+            index: place.index,
+            second: second[place.structure],
+        })
     }
 
+    /// The set of a page in a lane of these entries.
     #[inline(always)]
-    fn set(&mut self, lane: usize, set: usize) -> &mut [WayGroup] {
-        &mut self.entries[lane][set * self.groups..][..self.groups]
+    fn set<'l>(&self, lane: &'l mut [WayGroup], page: PageNumber) -> &'l mut [WayGroup] {
+        let Second { groups, start, .. } = self.second;
+        &mut lane[start + self.index.set_of(page) * groups..][..groups]
     }
 
     /// The oldest way of a set, as a bit of its last group.
     #[inline(always)]
     const fn oldest(&self) -> u32 {
-        1 << ((self.ways - 1) % GROUP_WAYS)
+        1 << ((self.second.ways - 1) % GROUP_WAYS)
     }
 }
 
@@ -60,9 +69,11 @@ fn flat(set: &[WayGroup]) -> Vec<u32> {
 #[derive(Clone, Debug)]
 pub(super) struct Below {
     second: Vec<Second>,
+    /// By lane, structure, set and group of ways. Empty in the lanes of other machines.
+    entries: Vec<Vec<WayGroup>>,
     /// The places of superpages and base pages; `None` if the first level alone holds them.
-    superpages: Option<Place>,
-    base_pages: Option<Place>,
+    superpages: Option<PlaceBelow>,
+    base_pages: Option<PlaceBelow>,
     /// The sets that pages go to in a TLB that is apart; `None` if the design does not allow that.
     shape: Option<AloneShape>,
 }
@@ -71,13 +82,23 @@ impl Below {
     /// The empty levels of one lane below these rows. `places` are those of superpages and base
     /// pages at the first level.
     pub(super) fn new(design: &Design, places: (Place, Place), first: &[Rows]) -> Self {
-        let second = (design.structures().iter())
-            .filter(|structure| structure.level == 2)
-            .map(|structure| Second::new(structure.sets(), structure.ways));
+        let (mut second, mut start) = (Vec::new(), 0);
+        for structure in (design.structures().iter()).filter(|structure| structure.level == 2) {
+            let groups = structure.ways.div_ceil(GROUP_WAYS);
+            let len = structure.sets() * groups;
+            second.push(Second {
+                ways: structure.ways,
+                groups,
+                start,
+                len,
+            });
+            start += len;
+        }
         let mut below = Self {
-            second: second.collect(),
-            superpages: place_in(design, 2, PageSize::SIZE_2M),
-            base_pages: place_in(design, 2, PageSize::SIZE_4K),
+            superpages: PlaceBelow::of(design, PageSize::SIZE_2M, &second),
+            base_pages: PlaceBelow::of(design, PageSize::SIZE_4K, &second),
+            entries: vec![vec![WayGroup::EMPTY; start]],
+            second,
             shape: None,
         };
         below.shape = below.shape_apart(places, first);
@@ -90,8 +111,6 @@ impl Below {
         (superpages, base_pages): (Place, Place),
         first: &[Rows],
     ) -> Option<AloneShape> {
-        let base = (base_pages, self.base_pages?);
-        let superpage = (superpages, self.superpages?);
         let [super_rows, base_rows] = first else {
             return None;
         };
@@ -104,6 +123,8 @@ impl Below {
         if !fits {
             return None;
         }
+        let base = (base_pages.index, self.base_pages?.index);
+        let superpage = (superpages.index, self.superpages?.index);
         AloneShape::new(base, superpage, super_rows.sets())
     }
 
@@ -120,15 +141,14 @@ impl Below {
         lane: usize,
         (page, id): (PageNumber, PageId),
     ) -> Option<Size> {
+        let entries = &mut self.entries[lane];
         // Copies of places in an array would cost more than the lookups.
         let (superpages, base_pages) = (&self.superpages, &self.base_pages);
         for (size, place) in [(Size::Superpage, superpages), (Size::Base, base_pages)] {
-            if let Some(place) = place {
-                let set = place.index.set_of(page);
-                let set = self.second[place.structure].set(lane, set);
-                if moves.renew(set, id.entry(size)) {
-                    return Some(size);
-                }
+            if let Some(place) = place
+                && moves.renew(place.set(entries, page), id.entry(size))
+            {
+                return Some(size);
             }
         }
         None
@@ -148,10 +168,8 @@ impl Below {
             Size::Base => &self.base_pages,
         };
         if let Some(place) = place {
-            let set = place.index.set_of(page);
-            let second = &mut self.second[place.structure];
-            let oldest = second.oldest();
-            moves.push_through(second.set(lane, set), id.entry(size), oldest);
+            let set = place.set(&mut self.entries[lane], page);
+            moves.push_through(set, id.entry(size), place.oldest());
         }
     }
 
@@ -161,54 +179,50 @@ impl Below {
             (Size::Superpage, self.superpages),
             (Size::Base, self.base_pages),
         ];
+        let entries = &mut self.entries[lane];
         places.into_iter().any(|(size, place)| {
             place.is_some_and(|place| {
-                let set = place.index.set_of(page);
-                let set = self.second[place.structure].set(lane, set);
-                set.iter().any(|group| group.0.contains(&id.entry(size)))
+                let mut groups = place.set(entries, page).iter();
+                groups.any(|group| group.0.contains(&id.entry(size)))
             })
         })
     }
 
     /// Appends a copy of a lane.
     pub(super) fn copy(&mut self, lane: usize) {
-        for second in &mut self.second {
-            let copied = second.entries[lane].clone();
-            second.entries.push(copied);
-        }
+        let copied = self.entries[lane].clone();
+        self.entries.push(copied);
     }
 
     /// Removes a lane. The last lane takes its number.
     pub(super) fn remove(&mut self, lane: usize) {
-        for second in &mut self.second {
-            second.entries.swap_remove(lane);
-        }
+        self.entries.swap_remove(lane);
     }
 
-    /// Empties a lane, which another machine has alone from now on.
+    /// Empties a lane, which other machines have from now on.
     pub(super) fn leave(&mut self, lane: usize) {
-        for second in &mut self.second {
-            second.entries[lane] = Vec::new();
-        }
+        self.entries[lane] = Vec::new();
     }
 
     /// Moves the entries of the lane `from` to the lane `to`, which this machine did not share.
     pub(super) fn move_to(&mut self, from: usize, to: usize) {
-        for second in &mut self.second {
-            second.entries.swap(from, to);
-        }
+        self.entries.swap(from, to);
     }
 
     /// Returns true if two lanes hold the same entries in the same order.
     pub(super) fn is_alike(&self, one: usize, other: usize) -> bool {
-        let mut second = self.second.iter();
-        second.all(|second| second.entries[one] == second.entries[other])
+        self.entries[one] == self.entries[other]
     }
 
     /// Removes entries of a lane.
     pub(super) fn remove_where(&mut self, lane: usize, unwanted: &mut dyn FnMut(u32) -> bool) {
-        for second in &mut self.second {
-            for set in second.entries[lane].chunks_exact_mut(second.groups) {
+        let entries = &mut self.entries[lane];
+        for second in &self.second {
+            // Another machine's lane has no entries.
+            let Some(structure) = entries.get_mut(second.start..second.start + second.len) else {
+                continue;
+            };
+            for set in structure.chunks_exact_mut(second.groups) {
                 remove_from(set, unwanted);
             }
         }
@@ -216,33 +230,32 @@ impl Below {
 
     /// Removes the entry of a superpage from a lane.
     pub(super) fn remove_superpage(&mut self, lane: usize, page: PageNumber, unwanted: u32) {
-        if let Some(place) = self.superpages
-            && let second = &mut self.second[place.structure]
-            && !second.entries[lane].is_empty()
+        let entries = &mut self.entries[lane];
+        if let Some(place) = &self.superpages
+            && !entries.is_empty()
         {
-            let set = second.set(lane, place.index.set_of(page));
-            remove_from(set, &mut |entry| entry == unwanted);
+            remove_from(place.set(entries, page), &mut |entry| entry == unwanted);
         }
     }
 
     /// The sets of a lane, structure by structure.
-    pub(super) fn sets(&self, lane: usize) -> impl Iterator<Item = &WayGroup> {
-        self.second.iter().flat_map(move |second| &second.entries[lane])
+    pub(super) fn sets(&self, lane: usize) -> &[WayGroup] {
+        &self.entries[lane]
     }
 
-    /// Replaces the sets of all lanes. `sets` are those of each lane, if this machine shares it.
-    pub(super) fn fill<'s>(&mut self, sets: impl Iterator<Item = Option<&'s [WayGroup]>> + Clone) {
-        for second in &mut self.second {
-            let sets = sets.clone().map(Option::unwrap_or_default);
-            second.entries = sets.map(<[WayGroup]>::to_vec).collect();
-        }
+    /// Replaces the sets of all lanes. `lanes` are those of each lane, empty if this machine does not
+    /// share it.
+    pub(super) fn fill(&mut self, lanes: Vec<Vec<WayGroup>>) {
+        self.entries = lanes;
     }
 
     /// Asserts the invariants of a lane, which this machine shares or not.
     pub(super) fn check(&self, lane: usize, shares: bool) {
-        for second in &self.second {
-            assert_eq!(second.entries[lane].is_empty(), !shares, "lane {lane}");
-            for set in second.entries[lane].chunks(second.groups) {
+        let entries = &self.entries[lane];
+        let all: usize = self.second.iter().map(|second| second.len).sum();
+        assert_eq!(entries.len(), if shares { all } else { 0 }, "lane {lane}");
+        for second in self.second.iter().filter(|_| shares) {
+            for set in entries[second.start..][..second.len].chunks(second.groups) {
                 let entries = flat(set);
                 set::check(&entries);
                 assert!(entries[second.ways..].iter().all(|entry| *entry == EMPTY));

@@ -9,7 +9,10 @@ pub type FamilyMachines = u64;
 
 /// All machines of a family of that many.
 pub(super) fn all(count: usize) -> FamilyMachines {
-    assert!(count <= FamilyMachines::BITS as usize, "a family is too large");
+    assert!(
+        count <= FamilyMachines::BITS as usize,
+        "a family is too large"
+    );
     FamilyMachines::MAX >> (FamilyMachines::BITS as usize - count)
 }
 

@@ -27,13 +27,10 @@ impl<W: Walks> SetWork for SideBySide<'_, W> {
             asked,
             walks,
         } = self;
-        match tlbs.lanes {
-            1 => tlbs.look_up_in::<M, 1>(moves, pages, ids, asked, walks),
-            4 => tlbs.look_up_in::<M::OfFour, 4>(moves.of_four(), pages, ids, asked, walks),
-            8 => tlbs.look_up_in::<M, 8>(moves, pages, ids, asked, walks),
-            16 => tlbs.look_up_in::<M, 16>(moves, pages, ids, asked, walks),
-            24 => tlbs.look_up_in::<M, 24>(moves, pages, ids, asked, walks),
-            _ => tlbs.look_up_in::<M, MOST_LANES>(moves, pages, ids, asked, walks),
+        if tlbs.below.len() == 1 {
+            tlbs.look_up_of::<M, true>(moves, pages, ids, asked, walks)
+        } else {
+            tlbs.look_up_of::<M, false>(moves, pages, ids, asked, walks)
         }
     }
 }
@@ -71,10 +68,30 @@ impl Tlbs {
         dispatch(vectors, lookups)
     }
 
+    /// Looks pages up, in TLBs of one machine alone if `ONE` is true.
+    #[inline(always)]
+    fn look_up_of<M: SetMoves, const ONE: bool>(
+        &mut self,
+        moves: M,
+        pages: &[PageNumber],
+        ids: &[PageId],
+        asked: &[u32; MOST_LANES],
+        walks: &mut impl Walks,
+    ) -> Option<Stop> {
+        match self.lanes {
+            1 => self.look_up_in::<M, 1, ONE>(moves, pages, ids, asked, walks),
+            4 => self.look_up_in::<M::OfFour, 4, ONE>(moves.of_four(), pages, ids, asked, walks),
+            8 => self.look_up_in::<M, 8, ONE>(moves, pages, ids, asked, walks),
+            16 => self.look_up_in::<M, 16, ONE>(moves, pages, ids, asked, walks),
+            24 => self.look_up_in::<M, 24, ONE>(moves, pages, ids, asked, walks),
+            _ => self.look_up_in::<M, MOST_LANES, ONE>(moves, pages, ids, asked, walks),
+        }
+    }
+
     /// Looks pages up in `LANES` lanes. The mask of lanes is in memory. If the compiler saw the
     /// mask lane by lane, it would assemble the mask again for each page.
     #[inline(always)]
-    fn look_up_in<M: SetMoves, const LANES: usize>(
+    fn look_up_in<M: SetMoves, const LANES: usize, const ONE: bool>(
         &mut self,
         moves: M,
         pages: &[PageNumber],
@@ -100,7 +117,7 @@ impl Tlbs {
             left = base_pages.renew(moves, set, id.entry(Size::Base), &left);
             let left = moves.bits(&left);
             if left != 0 {
-                let stop = self.miss::<M, LANES>(moves, left, (*page, *id), at, walks);
+                let stop = self.miss::<M, LANES, ONE>(moves, left, (*page, *id), at, walks);
                 if stop.is_some() {
                     return stop;
                 }
@@ -112,7 +129,7 @@ impl Tlbs {
     /// Looks a page up below the first level of some lanes. The lanes that find the page get it into
     /// the first level. Returns a reason if a lane stopped the lookups.
     #[inline(always)]
-    fn miss<M: SetMoves, const LANES: usize>(
+    fn miss<M: SetMoves, const LANES: usize, const ONE: bool>(
         &mut self,
         moves: M,
         lanes: u64,
@@ -124,10 +141,8 @@ impl Tlbs {
         let (mut superpages, mut base_pages) = (0, 0);
         while left != 0 {
             let lane = left.trailing_zeros() as usize;
-            let machines = self.sharing[lane];
-            let found = if machines & machines.wrapping_sub(1) == 0 {
-                let machine = machines.trailing_zeros() as usize;
-                let found = self.below_first(moves, (lane, machine), (page, id), at, walks);
+            let found = if ONE {
+                let found = self.below_first(moves, (lane, 0), (page, id), at, walks);
                 found.ok_or(Stop::Walk(at))
             } else {
                 self.below_shared(moves, lane, (page, id), at, walks)

@@ -92,7 +92,10 @@ impl Tlbs {
     /// If there are more machines than bits in [`FamilyMachines`].
     pub fn new(designs: &[&Design]) -> Option<Self> {
         let (&design, others) = designs.split_first()?;
-        if !others.iter().all(|other| have_one_first_level(design, other)) {
+        if !others
+            .iter()
+            .all(|other| have_one_first_level(design, other))
+        {
             return None;
         }
         let mut first: Vec<Rows> = (design.structures().iter())

@@ -34,7 +34,9 @@ impl TeamTranslation<'_> {
     pub(crate) fn mark(&mut self) -> TlbMark {
         self.part_all();
         TlbMark {
-            groups: (0..self.groups.len()).map(|lane| self.marked(lane)).collect(),
+            groups: (0..self.groups.len())
+                .map(|lane| self.marked(lane))
+                .collect(),
             misses: self.all_misses(),
         }
     }

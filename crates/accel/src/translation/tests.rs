@@ -112,7 +112,10 @@ impl<'a> Both<'a> {
             for ((number, machine, misses), single) in of_family.zip(&self.single) {
                 let (_, _, alone) = single.misses_of(member).next().unwrap();
                 let name = &machine.name;
-                assert_eq!(misses, alone, "seed {seed}, {number} {name}, member {member}");
+                assert_eq!(
+                    misses, alone,
+                    "seed {seed}, {number} {name}, member {member}"
+                );
             }
         }
     }
@@ -142,7 +145,7 @@ fn random_batch(random: &mut SplitMix64, blocks: Range<u32>) -> Batch {
 /// Machines part where strays matter, and share their first level again later.
 #[test]
 fn a_family_counts_as_each_of_its_machines() {
-    let of_four = [4, 8, 12, 20].map(|ways| small_machine(4, ways));
+    let of_four = [4, 8, 10, 20].map(|ways| small_machine(4, ways));
     let of_six = [2, 12, 18].map(|ways| small_machine(6, ways));
     let (mut shared, mut parted) = (0, 0);
     for seed in 0..40 {
@@ -161,7 +164,10 @@ fn a_family_counts_as_each_of_its_machines() {
             }
         }
     }
-    assert!(shared > 100 && parted > 100, "{shared} shared, {parted} not");
+    assert!(
+        shared > 100 && parted > 100,
+        "{shared} shared, {parted} not"
+    );
 }
 
 /// TLBs of a family are apart while most lookups miss, and side by side later.
@@ -184,13 +190,35 @@ fn machines_of_a_family_look_up_apart() {
             }
         }
     }
-    assert!(apart > 500 && together > 500, "{apart} apart, {together} together");
+    assert!(
+        apart > 500 && together > 500,
+        "{apart} apart, {together} together"
+    );
+}
+
+/// Machines are families if their first levels are equal, and all of their TLBs can be apart or
+/// none can.
+#[test]
+fn families_have_one_first_level() {
+    let ways = [(4, 12), (4, 8), (6, 8), (4, 12), (4, 20), (6, 12)];
+    let machines = ways.map(|(first, second)| small_machine(first, second));
+    let numbers_of = |count| -> Vec<Vec<usize>> {
+        let families = TeamTranslation::families(&machines, count);
+        let numbers = families.iter().map(|family| &family.machines);
+        numbers
+            .map(|them| them.iter().map(|(number, _)| *number).collect())
+            .collect()
+    };
+    assert_eq!(numbers_of(5), [vec![0, 3], vec![1, 4], vec![2, 5]]);
+    // There are no more lanes than this.
+    let alone: Vec<Vec<usize>> = (0..ways.len()).map(|number| vec![number]).collect();
+    assert_eq!(numbers_of(MOST_LANES), alone);
 }
 
 /// Marks of a family are met by equal TLBs alone, and misses go on from them.
 #[test]
 fn marks_hold_for_all_machines_of_a_family() {
-    let machines = [4, 8, 12].map(|ways| small_machine(4, ways));
+    let machines = [4, 8, 14].map(|ways| small_machine(4, ways));
     let (mut met, mut differed) = (0, 0);
     for seed in 0..60 {
         let mut random = SplitMix64::new(seed);
@@ -207,9 +235,11 @@ fn marks_hold_for_all_machines_of_a_family() {
         }
         let mark = both.family.mark();
         let is_met = other.is_at(&mark);
-        let equal = (0..MEMBERS).all(|member| (0..machines.len()).all(|machine| {
-            entries_of(&both.family, machine, member) == entries_of(&other, machine, member)
-        }));
+        let equal = (0..MEMBERS).all(|member| {
+            (0..machines.len()).all(|machine| {
+                entries_of(&both.family, machine, member) == entries_of(&other, machine, member)
+            })
+        });
         assert_eq!(is_met, equal, "seed {seed}");
         match is_met {
             true => met += 1,
