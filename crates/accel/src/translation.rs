@@ -1,15 +1,15 @@
-//! A family of machines under all policies of a team. Policies share TLBs as long as their TLBs hold
-//! the same entries in the same order.
+//! A family of machines under all policies of a team. Policies share TLBs as long as their TLBs
+//! hold the same entries in the same order.
 //!
-//! The machines of a family have equal first levels, and a group of policies looks its first level up
-//! once for all of them. Machines part where their lower levels find a page in two sizes. They are
-//! united again once their first levels have become equal.
+//! The machines of a family have equal first levels, and a group of policies looks its first level
+//! up once for all of them. Machines part where their lower levels find a page in two sizes. They
+//! are united again once their first levels have become equal.
 //!
 //! If most lookups miss the first level, as in random updates, each group looks up a whole batch
 //! before the next group does ([`Tlbs::set_apart`]), and groups are compared often: such a trace
 //! soon replaces the entries in which two TLBs differ. Each group then has one machine, and groups
-//! that differ in strays alone are joined ([`Tlbs::join`]). All rely on LRU replacement, on two page
-//! sizes, and on page tables that name no frames.
+//! that differ in strays alone are joined ([`Tlbs::join`]). All rely on LRU replacement, on two
+//! page sizes, and on page tables that name no frames.
 
 mod mark;
 mod page_tables;
@@ -85,7 +85,8 @@ impl<'a> TeamTranslation<'a> {
     /// The families of some machines under `count` policies, at least one. Leaves out machines that
     /// lack a page size that the policies make.
     ///
-    /// TLBs of a family can be apart, or none can: one of another kind would keep the rest together.
+    /// TLBs of a family can be apart, or none can: one of another kind would keep the rest
+    /// together.
     pub(crate) fn families(machines: &'a [Machine], count: usize) -> Vec<Self> {
         let most = MOST_LANES / count.max(1);
         let mut families: Vec<(bool, Vec<(usize, &'a Machine)>)> = Vec::new();
@@ -200,8 +201,8 @@ impl<'a> TeamTranslation<'a> {
             match stopped {
                 None => return,
                 Some(Stop::Walk(at) | Stop::Strays(at)) => {
-                    // The page tables of a group's members differ here, so their lookups differ from
-                    // now on.
+                    // The page tables of a group's members differ here, so their lookups differ
+                    // from now on.
                     which.start += at;
                     self.split(superpages.of(BlockId(batch.ids[which.start].block())));
                 }

@@ -104,9 +104,10 @@ impl Tlbs {
         }
     }
 
-    /// Joins the TLB `other` to the TLB `lane` if both are [apart](Self::set_apart), of one machine,
-    /// and differ in strays alone. `owners` are those of `other`, a bit for each. The last TLB takes the number
-    /// of `other`. Returns false, and changes nothing, if the TLBs cannot be joined.
+    /// Joins the TLB `other` to the TLB `lane` if both are [apart](Self::set_apart), of one
+    /// machine, and differ in strays alone. `owners` are those of `other`, a bit for each. The last
+    /// TLB takes the number of `other`. Returns false, and changes nothing, if the TLBs cannot be
+    /// joined.
     ///
     /// A joined TLB makes the lookups of all its owners. They have equal counts.
     pub fn join(&mut self, lane: usize, other: usize, owners: u64) -> bool {

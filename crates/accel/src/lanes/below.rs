@@ -1,5 +1,5 @@
-//! The levels below the first, of one machine. Each lane has its own entries: few lookups come here,
-//! and seldom in all lanes at once.
+//! The levels below the first, of one machine. Each lane has its own entries: few lookups come
+//! here, and seldom in all lanes at once.
 
 use super::alone::{self, AloneShape};
 use super::entry::EMPTY;
@@ -243,8 +243,8 @@ impl Below {
         &self.entries[lane]
     }
 
-    /// Replaces the sets of all lanes. `lanes` are those of each lane, empty if this machine does not
-    /// share it.
+    /// Replaces the sets of all lanes. `lanes` are those of each lane, empty if this machine does
+    /// not share it.
     pub(super) fn fill(&mut self, lanes: Vec<Vec<WayGroup>>) {
         self.entries = lanes;
     }

@@ -86,9 +86,9 @@ impl Tlbs {
         }
     }
 
-    /// Unites two lanes of different machines if their first levels hold the same entries in the same
-    /// order. The last lane takes the number of `other`. Returns false, and changes nothing, if the
-    /// lanes cannot be united.
+    /// Unites two lanes of different machines if their first levels hold the same entries in the
+    /// same order. The last lane takes the number of `other`. Returns false, and changes nothing,
+    /// if the lanes cannot be united.
     pub fn unite(&mut self, lane: usize, other: usize) -> bool {
         let machines = self.sharing[other];
         let unites = self.apart.is_none()

@@ -36,11 +36,11 @@ impl<W: Walks> SetWork for SideBySide<'_, W> {
 }
 
 impl Tlbs {
-    /// Looks base pages up in the lanes whose bit is set in `which`, superpages first at each level.
-    /// The entry that a lookup finds becomes the newest of its set. An entry of the second level
-    /// alone is copied to the first level. The page of a walk is inserted at both levels. Returns
-    /// where and why the lookups stop early. Another lookup of that page then changes nothing in any
-    /// other lane.
+    /// Looks base pages up in the lanes whose bit is set in `which`, superpages first at each
+    /// level. The entry that a lookup finds becomes the newest of its set. An entry of the second
+    /// level alone is copied to the first level. The page of a walk is inserted at both levels.
+    /// Returns where and why the lookups stop early. Another lookup of that page then changes
+    /// nothing in any other lane.
     ///
     /// # Panics
     /// If there are fewer ids than pages, or the TLBs are apart.
@@ -126,8 +126,8 @@ impl Tlbs {
         None
     }
 
-    /// Looks a page up below the first level of some lanes. The lanes that find the page get it into
-    /// the first level. Returns a reason if a lane stopped the lookups.
+    /// Looks a page up below the first level of some lanes. The lanes that find the page get it
+    /// into the first level. Returns a reason if a lane stopped the lookups.
     #[inline(always)]
     fn miss<M: SetMoves, const LANES: usize, const ONE: bool>(
         &mut self,
@@ -172,8 +172,8 @@ impl Tlbs {
         stop
     }
 
-    /// Looks a page up in the second level of a machine's TLB in a lane, and then by a walk. Returns
-    /// the page's size; `None` if the walk stopped the lookups.
+    /// Looks a page up in the second level of a machine's TLB in a lane, and then by a walk.
+    /// Returns the page's size; `None` if the walk stopped the lookups.
     #[inline(always)]
     fn below_first(
         &mut self,

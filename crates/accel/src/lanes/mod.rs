@@ -1,8 +1,9 @@
 //! TLBs with one first level that look up the same pages.
 //!
-//! The TLBs of a family of machines have equal first levels and may differ below. A lane is one first
-//! level, and the levels below of the machines that share the lane. They share it until the levels
-//! below find a page in two sizes: one still holds the entry of a base page in a new superpage.
+//! The TLBs of a family of machines have equal first levels and may differ below. A lane is one
+//! first level, and the levels below of the machines that share the lane. They share it until the
+//! levels below find a page in two sizes: one still holds the entry of a base page in a new
+//! superpage.
 //!
 //! Side by side, one instruction looks into several TLBs at the same time.
 //! [Apart](Tlbs::set_apart), each TLB looks up all pages before the next does. The first is faster
@@ -211,7 +212,8 @@ impl Tlbs {
         below.for_each(|below| below.remove_where(lane, &mut unwanted));
     }
 
-    /// Removes the entry of one superpage from the TLBs of one lane. `page` is any of its base pages.
+    /// Removes the entry of one superpage from the TLBs of one lane. `page` is any of its base
+    /// pages.
     pub fn remove_superpage(&mut self, lane: usize, page: PageNumber, id: PageId) {
         let unwanted = id.entry(Size::Superpage);
         if let Some((alone, shape)) = self.alone(lane) {

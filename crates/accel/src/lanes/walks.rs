@@ -7,16 +7,17 @@ pub trait Walks {
     /// Counts a lookup that missed the first level of a lane and hit the second of a machine.
     fn second_hit(&mut self, lane: usize, machine: usize);
 
-    /// Walks the page table of a lane after a miss in both levels of a machine. `at` is the index of the page
-    /// among those looked up. Returns the page's size. `None` stops the lookups before the lane
-    /// changes.
+    /// Walks the page table of a lane after a miss in both levels of a machine. `at` is the index
+    /// of the page among those looked up. Returns the page's size. `None` stops the lookups before
+    /// the lane changes.
     fn walk(&mut self, lane: usize, machine: usize, at: usize) -> Option<Size>;
 
     /// Returns two flags for a base page of a lane: the page lies in a superpage, and only
     /// [`Walks::walk`] knows the page size.
     fn sizes(&self, lane: usize) -> impl Fn(PageId) -> (bool, bool);
 
-    /// Adds counts of a lane of one machine: lookups that the second level answered, and walks by page size.
+    /// Adds counts of a lane of one machine: lookups that the second level answered, and walks by
+    /// page size.
     fn count(&mut self, lane: usize, second_hits: u64, base_walks: u64, super_walks: u64);
 }
 

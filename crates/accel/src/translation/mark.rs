@@ -22,7 +22,8 @@ struct MarkedGroup {
 }
 
 impl MarkedGroup {
-    /// Returns true if both groups hold the same entries in the same order, on all machines of both.
+    /// Returns true if both groups hold the same entries in the same order, on all machines of
+    /// both.
     fn agrees_with(&self, other: &Self) -> bool {
         let mut both = numbers(self.machines & other.machines);
         self.first == other.first && both.all(|machine| self.below[machine] == other.below[machine])

@@ -48,13 +48,13 @@ fn small_machine(first_ways: usize, second_ways: usize) -> Machine {
 }
 
 /// A family, each of its machines by itself, and the superpages of all policies.
-struct Both<'a> {
+struct FamilyAndSingles<'a> {
     family: TeamTranslation<'a>,
     single: Vec<TeamTranslation<'a>>,
     superpages: Superpages,
 }
 
-impl<'a> Both<'a> {
+impl<'a> FamilyAndSingles<'a> {
     fn new(machines: &'a [Machine]) -> Self {
         let mut families = TeamTranslation::families(machines, MEMBERS);
         assert_eq!(families.len(), 1, "the machines are no family");
@@ -151,7 +151,7 @@ fn a_family_counts_as_each_of_its_machines() {
     for seed in 0..40 {
         for machines in [&of_four[..], &of_six] {
             let mut random = SplitMix64::new(seed);
-            let mut both = Both::new(machines);
+            let mut both = FamilyAndSingles::new(machines);
             for _ in 0..200 {
                 both.go_on(&mut random, 0..BLOCKS);
                 both.compare(seed);
@@ -177,7 +177,7 @@ fn machines_of_a_family_look_up_apart() {
     let (mut apart, mut together) = (0, 0);
     for seed in 0..20 {
         let mut random = SplitMix64::new(seed);
-        let mut both = Both::new(&machines);
+        let mut both = FamilyAndSingles::new(&machines);
         for phase in 0..4 {
             let blocks = if phase % 2 == 0 { 0..BLOCKS } else { 0..2 };
             for _ in 0..80 {
@@ -222,7 +222,7 @@ fn marks_hold_for_all_machines_of_a_family() {
     let (mut met, mut differed) = (0, 0);
     for seed in 0..60 {
         let mut random = SplitMix64::new(seed);
-        let mut both = Both::new(&machines);
+        let mut both = FamilyAndSingles::new(&machines);
         for _ in 0..20 {
             both.go_on(&mut random, 0..BLOCKS);
         }
