@@ -8,10 +8,10 @@
 
 mod ahead;
 mod batch;
-mod catalogue;
 mod compression;
 mod error;
 mod export;
+mod foreign_format;
 mod import;
 mod lines;
 mod parsed;
@@ -24,11 +24,11 @@ mod text;
 mod unfolded;
 
 pub use batch::ImportBatch;
-pub use catalogue::{ForeignFormat, exportable, importable};
 pub use champsim::{CHAMPSIM_BYTES, ChampSimRecord};
 pub use compression::{Compression, Compressor};
 pub use error::{ExportError, ImportError, Spot};
 pub use export::{ExportCounts, ExportEntry, TraceExporter};
+pub use foreign_format::{ForeignFormat, exportable, importable};
 pub use import::{
     ImportCounts, ImportEntry, ImportOptions, LeftOut, OpenedImport, Taken, TraceImporter,
 };

@@ -107,10 +107,9 @@ impl<'a> Charged<'a> {
         }
     }
 
-    /// Notes a miss of a page whose translation is of that level. The charges for the miss, if any,
-    /// are in [`Charged::due`].
+    /// Notes a miss of a page whose translation is of that level. Adds the candidates with enough
+    /// charges to [`Charged::due`].
     pub(crate) fn miss(&mut self, tag: Asid, page: u64, level: usize, active: bool) {
-        self.due.clear();
         let due = &mut self.due;
         if !active {
             if let Some(prefetch) = &mut self.prefetch {

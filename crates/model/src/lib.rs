@@ -13,11 +13,11 @@
 //! 2. The reference is *settled* if memory need not act on it. Otherwise memory acts: it serves a
 //!    page fault, notes the first store to a page, or marks the page as referenced again. The crate
 //!    `memory` asks the policy there, counts faults, and takes frames.
-//! 3. Stale translations leave the TLBs of all machines, and page tables are updated.
+//! 3. Page tables are updated, and stale translations leave the TLBs of all machines.
 //! 4. Each machine looks the page up in its TLB (`mmu.rs`). If no level of the TLB holds the page,
 //!    the machine walks its page table, loads the translation, and ends the walk (`mmu/walks.rs`).
-//!    A policy that is notified of misses is asked after the walk and before the load
-//!    (`world/charging.rs`). A hit in a lower level is counted, and takes no walk.
+//!    A policy that is notified of misses is asked between: the walk ends before, and the load
+//!    comes after (`world/charging.rs`). A hit in a lower level is counted, and takes no walk.
 //! 5. Machines with caches access the line of the visit, at the physical address that memory gave
 //!    the page (`world/caching.rs`). The walks of step 4 have read their lines before. A clock of
 //!    the core turns instructions and latencies into cycles (`core_clock`).

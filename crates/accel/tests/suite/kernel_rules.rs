@@ -134,3 +134,23 @@ fn the_kernels_own_memory_follows_its_leaves() {
     items.visits([load(page)]);
     assert_eq!(result(&items, "4k").l2_misses, 2);
 }
+
+/// A miss of a page of the kernel is charged to no candidate, so the policy is not asked again about
+/// the candidates of the miss before.
+#[test]
+fn misses_of_the_kernel_ask_about_nothing() {
+    let refused = |kernel_pages: u64| {
+        let mut items = Items::new(Grain::Page).of_system();
+        let space = SpaceId(1);
+        items.event(Event::System(SystemEvent::Space(space)));
+        items.visits((0..40).map(load));
+        let kernel = 0xffff_8000_0000_0000 >> 12;
+        items.visits((0..kernel_pages).map(|page| load(kernel + page)));
+        let found = result(&items, "approx-online");
+        assert!(found.l2_misses >= 40 + kernel_pages, "{}", found.l2_misses);
+        found.refusals
+    };
+    let without = refused(0);
+    assert_eq!(refused(30), without);
+    assert!(without.values().sum::<u64>() > 0, "{without:?}");
+}

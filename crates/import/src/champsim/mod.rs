@@ -7,7 +7,7 @@ mod writer;
 
 use broadleaf_units::Described;
 
-use crate::catalogue::ForeignFormat;
+use crate::foreign_format::ForeignFormat;
 use crate::export::ExportEntry;
 use crate::import::ImportEntry;
 

@@ -19,7 +19,7 @@ mod zip;
 
 use broadleaf_units::Described;
 
-use crate::catalogue::ForeignFormat;
+use crate::foreign_format::ForeignFormat;
 use crate::export::{EXPORT_NOTES, ExportEntry};
 use crate::import::ImportEntry;
 

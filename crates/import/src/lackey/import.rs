@@ -5,7 +5,7 @@ use broadleaf_units::Described;
 
 use super::{LackeyError, LackeyReader};
 use crate::batch::ImportBatch;
-use crate::catalogue::ForeignFormat;
+use crate::foreign_format::ForeignFormat;
 use crate::compression::Bytes;
 use crate::error::{ImportError, Spot};
 use crate::export::{EXPORT_NOTES, ExportEntry};

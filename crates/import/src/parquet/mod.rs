@@ -15,7 +15,7 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use broadleaf_trace::Header;
 use broadleaf_units::Described;
 
-use crate::catalogue::ForeignFormat;
+use crate::foreign_format::ForeignFormat;
 use crate::compression::{Compression, peek};
 use crate::error::ImportError;
 use crate::import::{ImportEntry, ImportOptions, LeftOut, OpenedImport};

@@ -3,7 +3,7 @@
 use broadleaf_trace::{DataAccess, Header};
 use broadleaf_units::Described;
 
-use crate::catalogue::ForeignFormat;
+use crate::foreign_format::ForeignFormat;
 use crate::error::ImportError;
 use crate::import::{ImportEntry, ImportOptions, LeftOut, OpenedImport};
 use crate::lines::{hexadecimal, leading_digits, shown, words};

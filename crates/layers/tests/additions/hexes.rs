@@ -6,7 +6,7 @@ use broadleaf_trace::{DataAccess, Fold, Header};
 use broadleaf_units::Described;
 
 use crate::batch::ImportBatch;
-use crate::catalogue::ForeignFormat;
+use crate::foreign_format::ForeignFormat;
 use crate::compression::Bytes;
 use crate::error::{ImportError, Spot};
 use crate::import::{ImportCounts, ImportEntry, ImportOptions, OpenedImport, TraceImporter};

@@ -32,8 +32,8 @@ impl World<'_> {
         let found = (self.mmu.tlb)
             .access_evicting(&request, |gone| evicted(&mut charged, &self.system, gone));
         self.mmu.kernel.note(page, found);
-        // Only hits of data references change charges. A fetch charges no candidate, and neither
-        // does a page of a recorded kernel.
+        // Only hits of data references change charges. A miss of a fetch charges no candidate, but
+        // its page counts as loaded. No page of a recorded kernel is charged.
         let is_fetch = kind == ReferenceKind::Fetch;
         let is_charged = !is_fetch && stream.kernel() != Some(self.mmu.running.0);
         if found != Lookup::Miss && is_charged {
@@ -51,6 +51,7 @@ impl World<'_> {
             Lookup::Miss => {
                 let (level, _) = self.mmu.walk(&request, level);
                 self.mmu.end_walk(&[]);
+                charged.due.clear();
                 if is_charged {
                     let active = charged.is_active(|| self.mmu.walk_cycles(), self.instructions);
                     charged.miss(tag, at, level, active);

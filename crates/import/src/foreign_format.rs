@@ -1,4 +1,4 @@
-//! The entries of the catalogue.
+//! The entries of the catalogue, which `lib.rs` lists.
 
 use broadleaf_units::Described;
 
