@@ -6,6 +6,7 @@
 
 mod accelerators;
 mod batch;
+mod bits;
 mod cell;
 #[cfg(test)]
 mod checked;
@@ -31,7 +32,7 @@ mod translation;
 
 pub use accelerators::{ACCELERATORS, Accelerator, AcceleratorChoice, REDUCED_FORM, explain};
 pub use covers::{WhyNot, covers, covers_all};
-pub use lanes::{
+use lanes::{
     Entry, FamilyMachines, MOST_LANES, PageId, Size, Stop, Tlbs, Walks, have_one_first_level,
 };
 pub use reduce::reduce;

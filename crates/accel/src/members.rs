@@ -10,16 +10,6 @@ pub(crate) const MOST_MEMBERS: usize = Members::BITS as usize;
 
 const _: () = assert!(MOST_MEMBERS <= crate::MOST_LANES);
 
-/// The numbers of some members.
-pub(crate) fn numbers(members: Members) -> impl Iterator<Item = usize> {
-    let mut left = members;
-    std::iter::from_fn(move || {
-        let number = left.trailing_zeros();
-        left &= left.wrapping_sub(1);
-        (number < Members::BITS).then_some(number as usize)
-    })
-}
-
 /// The policies under which each block is a superpage.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Superpages(Vec<Members>);

@@ -7,9 +7,10 @@ mod deciding;
 mod following;
 
 use crate::batch::Batch;
+use crate::bits::numbers;
 use crate::cell::Cell;
 use crate::curve::Curve;
-use crate::members::{MOST_MEMBERS, Members, Superpages, numbers};
+use crate::members::{MOST_MEMBERS, Members, Superpages};
 use crate::segments::{Script, StaleEntries};
 use crate::translation::TeamTranslation;
 use broadleaf_machine::Machine;

@@ -1,15 +1,16 @@
 //! A family of machines under all policies of a team. Policies share TLBs as long as their TLBs
 //! hold the same entries in the same order.
 //!
-//! The machines of a family have equal first levels, and a group of policies looks its first level
-//! up once for all of them. Machines part where their lower levels find a page in two sizes. They
-//! are united again once their first levels have become equal.
+//! The machines of a family have equal first levels. A *group* is some policies on some of these
+//! machines: it looks its first level up once for all of them. Two machines of a group part if
+//! their lower levels find a page in two sizes. Groups of different machines are united once their
+//! first levels hold the same entries.
 //!
 //! If most lookups miss the first level, as in random updates, each group looks up a whole batch
 //! before the next group does ([`Tlbs::set_apart`]), and groups are compared often: such a trace
 //! soon replaces the entries in which two TLBs differ. Each group then has one machine, and groups
-//! that differ in strays alone are joined ([`Tlbs::join`]). All rely on LRU replacement, on two
-//! page sizes, and on page tables that name no frames.
+//! that differ in strays alone are joined ([`Tlbs::join`]). Families rely on LRU replacement, on
+//! two page sizes, and on page tables that name no frames.
 
 mod mark;
 mod page_tables;
@@ -17,7 +18,8 @@ mod page_tables;
 mod tests;
 
 use crate::batch::Batch;
-use crate::members::{Members, Superpages, numbers};
+use crate::bits::numbers;
+use crate::members::{Members, Superpages};
 use crate::{Entry, FamilyMachines, MOST_LANES, PageId, Stop, Tlbs, have_one_first_level};
 use broadleaf_machine::Machine;
 use broadleaf_memory::BlockId;
@@ -82,25 +84,28 @@ const APART: u64 = 4;
 const TOGETHER: u64 = 16;
 
 impl<'a> TeamTranslation<'a> {
-    /// The families of some machines under `count` policies, at least one. Leaves out machines that
-    /// lack a page size that the policies make.
+    /// The families of some machines under `count` policies, at least one if there are machines.
+    /// Leaves out machines whose page sizes [`Tlbs`] do not take.
     ///
-    /// TLBs of a family can be apart, or none can: one of another kind would keep the rest
-    /// together.
+    /// TLBs of all machines of a family can be apart, or of none. Otherwise the TLBs that cannot be
+    /// apart would keep the others side by side.
     pub(crate) fn families(machines: &'a [Machine], count: usize) -> Vec<Self> {
-        let most = MOST_LANES / count.max(1);
+        if machines.is_empty() {
+            return Vec::new();
+        }
+        let most = MOST_LANES / count;
         let mut families: Vec<(bool, Vec<(usize, &'a Machine)>)> = Vec::new();
         for (number, machine) in machines.iter().enumerate() {
             let Some(tlbs) = Tlbs::new(&[&machine.design]) else {
                 continue;
             };
             let may_be_apart = tlbs.may_be_apart();
-            let joins = |(apart, family): &&mut (bool, Vec<(usize, &Machine)>)| {
+            let fits = |(apart, family): &&mut (bool, Vec<(usize, &Machine)>)| {
                 *apart == may_be_apart
                     && family.len() < most
                     && have_one_first_level(&family[0].1.design, &machine.design)
             };
-            match families.iter_mut().find(joins) {
+            match families.iter_mut().find(fits) {
                 Some((_, family)) => family.push((number, machine)),
                 None => families.push((may_be_apart, vec![(number, machine)])),
             }
@@ -110,7 +115,7 @@ impl<'a> TeamTranslation<'a> {
         families.flatten().collect()
     }
 
-    /// A family under `count` policies. `None` if the machines lack a page size that they make.
+    /// A family under `count` policies. `None` if [`Tlbs`] do not take the machines' page sizes.
     fn new(machines: Vec<(usize, &'a Machine)>, count: usize) -> Option<Self> {
         let designs: Vec<_> = machines
             .iter()

@@ -39,7 +39,7 @@ struct Sets {
     second: FewFields<2>,
 }
 
-/// The sets that base pages and superpages go to, in all TLBs of a design.
+/// The sets that base pages and superpages go to, in all TLBs of a machine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AloneShape {
     base: Sets,
@@ -201,7 +201,8 @@ impl Alone {
             if base_walks > 0 && self.holding != Holding::NoSuperpage {
                 self.holding = Holding::Both;
             }
-            walks.count(lane, found.second_hits, base_walks, found.super_walks);
+            let of_sizes = [base_walks, found.super_walks];
+            walks.count(lane, machine, found.second_hits, of_sizes);
             from += made;
             if from >= pages.len() {
                 return None;

@@ -6,28 +6,27 @@ use broadleaf_units::PageNumber;
 
 impl Tlbs {
     /// The TLB of a lane and its shape, if TLBs are apart.
-    pub(super) fn alone(&mut self, lane: usize) -> Option<(&mut Alone, AloneShape)> {
-        let shape = self.shape(lane)?;
+    pub(super) fn alone(&mut self, lane: usize) -> Option<(&mut Alone, &AloneShape)> {
+        let shape = self.below[self.only_machine(lane)].shape()?;
         Some((self.apart.as_mut()?.get_mut(lane)?, shape))
     }
 
-    /// The shape of the TLB of a lane that has one machine.
-    fn shape(&self, lane: usize) -> Option<AloneShape> {
-        let machine = self.sharing[lane].trailing_zeros() as usize;
-        self.below.get(machine)?.shape()
+    /// The machine of a lane that has no other.
+    fn only_machine(&self, lane: usize) -> usize {
+        self.machines[lane].trailing_zeros() as usize
     }
 
     /// Returns true if TLBs of all machines [can be apart](Self::set_apart).
-    pub fn may_be_apart(&self) -> bool {
+    pub(crate) fn may_be_apart(&self) -> bool {
         self.below.iter().all(|below| below.shape().is_some())
     }
 
-    /// Looks pages up in each TLB by itself from now on if `apart` is true, otherwise in all TLBs
-    /// at once. Returns false, and changes nothing, if TLBs of a machine cannot be apart.
+    /// Looks pages up in each TLB by itself from now on if `apart` is true, otherwise in all lanes
+    /// at once. Returns false, and changes nothing, if TLBs of any machine cannot be apart.
     ///
     /// # Panics
     /// If machines share a lane, and TLBs are to be apart.
-    pub fn set_apart(&mut self, apart: bool) -> bool {
+    pub(crate) fn set_apart(&mut self, apart: bool) -> bool {
         if apart && !self.may_be_apart() {
             return false;
         }
@@ -43,9 +42,9 @@ impl Tlbs {
         let alone = |lane: usize| {
             let rows = self.first.iter();
             let first: Vec<u32> = rows.flat_map(|rows| rows.lane(lane, self.lanes)).collect();
-            let machines = self.sharing[lane];
+            let machines = self.machines[lane];
             assert_eq!(machines.count_ones(), 1, "machines share a lane");
-            let below = &self.below[machines.trailing_zeros() as usize];
+            let below = &self.below[self.only_machine(lane)];
             Alone::new(&first, below.sets(lane).to_vec())
         };
         self.apart = Some((0..self.count).map(alone).collect());
@@ -60,7 +59,7 @@ impl Tlbs {
             }
         }
         for (machine, below) in self.below.iter_mut().enumerate() {
-            let lanes = apart.iter().zip(&self.sharing);
+            let lanes = apart.iter().zip(&self.machines);
             let sets = lanes.map(|(alone, machines)| match machines >> machine & 1 {
                 0 => Vec::new(),
                 _ => alone.second().to_vec(),
@@ -71,8 +70,8 @@ impl Tlbs {
 
     /// The entries of a lane at the first level: structure by structure and set by set, newest
     /// first. Two TLBs of a design with equal entries at all levels give equal answers to equal
-    /// lookups. No TLB is joined to this one.
-    pub fn first_entries(&self, lane: usize) -> Vec<u32> {
+    /// lookups, if no TLB is joined to either.
+    pub(crate) fn first_entries(&self, lane: usize) -> Vec<u32> {
         match &self.apart {
             Some(apart) => apart[lane].first().to_vec(),
             None => {
@@ -83,7 +82,7 @@ impl Tlbs {
     }
 
     /// The entries of a lane below the first level of a machine, in the same order.
-    pub fn entries_below(&self, lane: usize, machine: usize) -> Vec<u32> {
+    pub(crate) fn entries_below(&self, lane: usize, machine: usize) -> Vec<u32> {
         let flat = |group: &super::sixteen::WayGroup| group.0;
         match &self.apart {
             Some(apart) => apart[lane].second().iter().flat_map(flat).collect(),
@@ -95,11 +94,18 @@ impl Tlbs {
         }
     }
 
+    /// Returns true if a TLB is joined to another.
+    #[cfg(test)]
+    pub(crate) fn has_joined(&self) -> bool {
+        let mut apart = self.apart.iter().flatten();
+        apart.any(Alone::is_joined)
+    }
+
     /// Searches TLBs that are apart for base pages. Lookups are faster in a TLB without base pages.
-    pub fn find_strays(&mut self) {
+    pub(crate) fn find_strays(&mut self) {
         for lane in 0..self.count {
             if let Some((alone, shape)) = self.alone(lane) {
-                alone.find_strays(&shape);
+                alone.find_strays(shape);
             }
         }
     }
@@ -110,16 +116,18 @@ impl Tlbs {
     /// joined.
     ///
     /// A joined TLB makes the lookups of all its owners. They have equal counts.
-    pub fn join(&mut self, lane: usize, other: usize, owners: u64) -> bool {
-        let is_of_one = self.sharing[lane] == self.sharing[other];
-        let shape = self.shape(lane).filter(|_| is_of_one);
-        let (Some(apart), Some(shape)) = (&mut self.apart, shape) else {
+    pub(crate) fn join(&mut self, lane: usize, other: usize, owners: u64) -> bool {
+        let machine = self.only_machine(lane);
+        let (Some(apart), Some(shape)) = (&mut self.apart, self.below[machine].shape()) else {
             return false;
         };
+        if self.machines[lane] != self.machines[other] {
+            return false;
+        }
         let Ok([alone, joining]) = apart.get_disjoint_mut([lane, other]) else {
             return false;
         };
-        let joins = alone.join(&shape, joining, owners);
+        let joins = alone.join(shape, joining, owners);
         if joins {
             self.remove(other);
         }
@@ -128,12 +136,12 @@ impl Tlbs {
 
     /// Separates joined TLBs of a lane whose next lookup is this page, after
     /// [`Stop::Strays`]. Appends the new TLBs, and returns their owners.
-    pub fn part_at(&mut self, lane: usize, page: PageNumber, id: PageId) -> Vec<u64> {
+    pub(crate) fn part_at(&mut self, lane: usize, page: PageNumber, id: PageId) -> Vec<u64> {
         self.part_by(lane, |alone, shape| alone.part_at(shape, page, id))
     }
 
     /// Separates all joined TLBs of a lane. Appends the new TLBs, and returns their owners.
-    pub fn part(&mut self, lane: usize) -> Vec<u64> {
+    pub(crate) fn part(&mut self, lane: usize) -> Vec<u64> {
         self.part_by(lane, Alone::part)
     }
 
@@ -148,9 +156,9 @@ impl Tlbs {
         if !alone.is_joined() {
             return Vec::new();
         }
-        let (owners, parted): (Vec<u64>, Vec<Alone>) = part(alone, &shape).into_iter().unzip();
+        let (owners, parted): (Vec<u64>, Vec<Alone>) = part(alone, shape).into_iter().unzip();
         self.count += parted.len();
-        self.sharing.resize(self.count, self.sharing[lane]);
+        self.machines.resize(self.count, self.machines[lane]);
         if let Some(apart) = &mut self.apart {
             apart.extend(parted);
         }
@@ -162,7 +170,7 @@ impl Tlbs {
     ///
     /// # Panics
     /// If there are fewer ids than pages, or the TLBs are not apart.
-    pub fn look_up_alone(
+    pub(crate) fn look_up_alone(
         &mut self,
         lane: usize,
         pages: &[PageNumber],
@@ -170,11 +178,11 @@ impl Tlbs {
         walks: &mut impl Walks,
     ) -> Option<Stop> {
         let vectors = self.vectors;
-        let machine = self.sharing[lane].trailing_zeros() as usize;
+        let machine = self.only_machine(lane);
         let Some((alone, shape)) = self.alone(lane) else {
             panic!("a lookup in one TLB, which are side by side");
         };
         let ids = &ids[..pages.len()];
-        alone.look_up(&shape, vectors, (lane, machine), (pages, ids), walks)
+        alone.look_up(shape, vectors, (lane, machine), (pages, ids), walks)
     }
 }

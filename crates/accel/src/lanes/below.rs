@@ -1,5 +1,5 @@
-//! The levels below the first, of one machine. Each lane has its own entries: few lookups come
-//! here, and seldom in all lanes at once.
+//! The levels of one machine below the first. Each lane has its own entries: few lookups come here,
+//! and seldom in all lanes at once.
 
 use super::alone::{self, AloneShape};
 use super::entry::EMPTY;
@@ -8,10 +8,11 @@ use super::sixteen::{GROUP_WAYS, SetMoves, WayGroup};
 use super::{PageId, Place, Size, place_in};
 use broadleaf_tlb::{Compiled, Design, set};
 use broadleaf_units::{PageNumber, PageSize};
+use std::ops::Range;
 
 /// A structure of the second level.
 #[derive(Clone, Copy, Debug)]
-struct Second {
+struct SecondStructure {
     ways: usize,
     /// The groups of ways of a set.
     groups: usize,
@@ -24,12 +25,13 @@ struct Second {
 #[derive(Clone, Copy, Debug)]
 struct PlaceBelow {
     index: Compiled,
-    second: Second,
+    second: SecondStructure,
 }
 
 impl PlaceBelow {
-    /// The place of a design's pages of that size among these structures.
-    fn of(design: &Design, size: PageSize, second: &[Second]) -> Option<Self> {
+    /// The place of a design's pages of one size at the second level. `second` are the structures
+    /// of this level.
+    fn of(design: &Design, size: PageSize, second: &[SecondStructure]) -> Option<Self> {
         let place = place_in(design, 2, size)?;
         Some(Self {
             index: place.index,
@@ -40,8 +42,15 @@ impl PlaceBelow {
     /// The set of a page in a lane of these entries.
     #[inline(always)]
     fn set<'l>(&self, lane: &'l mut [WayGroup], page: PageNumber) -> &'l mut [WayGroup] {
-        let Second { groups, start, .. } = self.second;
-        &mut lane[start + self.index.set_of(page) * groups..][..groups]
+        &mut lane[self.range(page)]
+    }
+
+    /// The groups of a page's set among those of a lane.
+    #[inline(always)]
+    fn range(&self, page: PageNumber) -> Range<usize> {
+        let SecondStructure { groups, start, .. } = self.second;
+        let first = start + self.index.set_of(page) * groups;
+        first..first + groups
     }
 
     /// The oldest way of a set, as a bit of its last group.
@@ -68,7 +77,7 @@ fn flat(set: &[WayGroup]) -> Vec<u32> {
 /// The levels of a machine below the first.
 #[derive(Clone, Debug)]
 pub(super) struct Below {
-    second: Vec<Second>,
+    second: Vec<SecondStructure>,
     /// By lane, structure, set and group of ways. Empty in the lanes of other machines.
     entries: Vec<Vec<WayGroup>>,
     /// The places of superpages and base pages; `None` if the first level alone holds them.
@@ -79,14 +88,14 @@ pub(super) struct Below {
 }
 
 impl Below {
-    /// The empty levels of one lane below these rows. `places` are those of superpages and base
-    /// pages at the first level.
+    /// The levels of a design below `first`, empty, with one lane. `places` are those of superpages
+    /// and base pages at the first level.
     pub(super) fn new(design: &Design, places: (Place, Place), first: &[Rows]) -> Self {
         let (mut second, mut start) = (Vec::new(), 0);
         for structure in (design.structures().iter()).filter(|structure| structure.level == 2) {
             let groups = structure.ways.div_ceil(GROUP_WAYS);
             let len = structure.sets() * groups;
-            second.push(Second {
+            second.push(SecondStructure {
                 ways: structure.ways,
                 groups,
                 start,
@@ -128,8 +137,8 @@ impl Below {
         AloneShape::new(base, superpage, super_rows.sets())
     }
 
-    pub(super) const fn shape(&self) -> Option<AloneShape> {
-        self.shape
+    pub(super) const fn shape(&self) -> Option<&AloneShape> {
+        self.shape.as_ref()
     }
 
     /// Looks a page up in a lane: superpages first. Makes the entry that it finds the newest of its
@@ -174,18 +183,14 @@ impl Below {
     }
 
     /// Returns true if a lookup of a page would find an entry.
-    pub(super) fn holds(&mut self, lane: usize, page: PageNumber, id: PageId) -> bool {
-        let places = [
-            (Size::Superpage, self.superpages),
-            (Size::Base, self.base_pages),
-        ];
-        let entries = &mut self.entries[lane];
-        places.into_iter().any(|(size, place)| {
-            place.is_some_and(|place| {
-                let mut groups = place.set(entries, page).iter();
+    pub(super) fn holds(&self, lane: usize, page: PageNumber, id: PageId) -> bool {
+        let holds = |place: &Option<PlaceBelow>, size| {
+            place.as_ref().is_some_and(|place| {
+                let mut groups = self.entries[lane][place.range(page)].iter();
                 groups.any(|group| group.0.contains(&id.entry(size)))
             })
-        })
+        };
+        holds(&self.superpages, Size::Superpage) || holds(&self.base_pages, Size::Base)
     }
 
     /// Appends a copy of a lane.
@@ -199,12 +204,12 @@ impl Below {
         self.entries.swap_remove(lane);
     }
 
-    /// Empties a lane, which other machines have from now on.
+    /// Removes the entries of a lane. This machine has the lane no longer.
     pub(super) fn leave(&mut self, lane: usize) {
         self.entries[lane] = Vec::new();
     }
 
-    /// Moves the entries of the lane `from` to the lane `to`, which this machine did not share.
+    /// Moves the entries of the lane `from` to the lane `to`, which this machine did not have.
     pub(super) fn move_to(&mut self, from: usize, to: usize) {
         self.entries.swap(from, to);
     }
@@ -243,18 +248,17 @@ impl Below {
         &self.entries[lane]
     }
 
-    /// Replaces the sets of all lanes. `lanes` are those of each lane, empty if this machine does
-    /// not share it.
+    /// Replaces the sets of all lanes. A lane that this machine does not have has none.
     pub(super) fn fill(&mut self, lanes: Vec<Vec<WayGroup>>) {
         self.entries = lanes;
     }
 
-    /// Asserts the invariants of a lane, which this machine shares or not.
-    pub(super) fn check(&self, lane: usize, shares: bool) {
+    /// Asserts the invariants of a lane. `has_lane` is true if this machine has the lane.
+    pub(super) fn check(&self, lane: usize, has_lane: bool) {
         let entries = &self.entries[lane];
         let all: usize = self.second.iter().map(|second| second.len).sum();
-        assert_eq!(entries.len(), if shares { all } else { 0 }, "lane {lane}");
-        for second in self.second.iter().filter(|_| shares) {
+        assert_eq!(entries.len(), if has_lane { all } else { 0 }, "lane {lane}");
+        for second in self.second.iter().filter(|_| has_lane) {
             for set in entries[second.start..][..second.len].chunks(second.groups) {
                 let entries = flat(set);
                 set::check(&entries);

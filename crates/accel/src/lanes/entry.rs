@@ -14,28 +14,28 @@ pub(super) const OFFSET_BITS: u32 = 9;
 /// The host numbers the blocks of all address spaces together. So an entry has 32 bits and needs no
 /// tag of its address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageId(u32);
+pub(crate) struct PageId(u32);
 
 impl PageId {
     /// The greatest number of distinct blocks: 8 TiB of them.
-    pub const MOST_BLOCKS: usize = 1 << (31 - OFFSET_BITS);
+    pub(crate) const MOST_BLOCKS: usize = 1 << (31 - OFFSET_BITS);
 
     /// The base page at `offset` of the block of that number, which is below
     /// [`PageId::MOST_BLOCKS`].
     #[inline]
-    pub const fn new(block: u32, offset: u16) -> Self {
+    pub(crate) const fn new(block: u32, offset: u16) -> Self {
         Self((block << OFFSET_BITS | offset as u32) & !SUPERPAGE)
     }
 
     /// The block of the page.
     #[inline]
-    pub const fn block(self) -> u32 {
+    pub(crate) const fn block(self) -> u32 {
         self.0 >> OFFSET_BITS
     }
 
     /// The offset of the page in its block.
     #[inline]
-    pub const fn offset(self) -> u16 {
+    pub(crate) const fn offset(self) -> u16 {
         (self.0 & ((1 << OFFSET_BITS) - 1)) as u16
     }
 
@@ -50,7 +50,7 @@ impl PageId {
 
 /// The page that an entry translates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub(crate) enum Entry {
     /// The base page at this offset of the block.
     Base(u32, u16),
     /// The block, which is a superpage.
@@ -72,7 +72,7 @@ impl Entry {
 
 /// The page sizes that the TLBs distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
+pub(crate) enum Size {
     /// A base page of 4 KiB.
     Base,
     /// A superpage of 2 MiB.

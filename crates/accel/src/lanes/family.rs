@@ -1,13 +1,14 @@
-//! Families: machines with one first level, and lanes that they share.
+//! Families: machines with equal first levels, and the lanes that the machines share.
 
 use super::{PageId, Size, Tlbs};
+use crate::bits::numbers;
 use broadleaf_tlb::{Design, Structure};
 use broadleaf_units::PageNumber;
 
 /// Some machines of a family, a bit for each.
-pub type FamilyMachines = u64;
+pub(crate) type FamilyMachines = u64;
 
-/// All machines of a family of that many.
+/// All of `count` machines.
 pub(super) fn all(count: usize) -> FamilyMachines {
     assert!(
         count <= FamilyMachines::BITS as usize,
@@ -16,19 +17,8 @@ pub(super) fn all(count: usize) -> FamilyMachines {
     FamilyMachines::MAX >> (FamilyMachines::BITS as usize - count)
 }
 
-/// The numbers of some machines.
-#[inline(always)]
-pub(super) fn numbers(machines: FamilyMachines) -> impl Iterator<Item = usize> {
-    let mut left = machines;
-    std::iter::from_fn(move || {
-        let number = left.trailing_zeros();
-        left &= left.wrapping_sub(1);
-        (number < FamilyMachines::BITS).then_some(number as usize)
-    })
-}
-
 /// Returns true if the first levels of two designs differ in names alone.
-pub fn have_one_first_level(one: &Design, other: &Design) -> bool {
+pub(crate) fn have_one_first_level(one: &Design, other: &Design) -> bool {
     let first = |design: &Design| -> Vec<Structure> {
         let structures = design.structures().iter();
         let first = structures.filter(|structure| structure.level == 1);
@@ -38,19 +28,19 @@ pub fn have_one_first_level(one: &Design, other: &Design) -> bool {
         });
         nameless.collect()
     };
-    // A design without superpages has another structure beside these.
-    one.sizes().len() == other.sizes().len() && first(one) == first(other)
+    first(one) == first(other)
 }
 
 impl Tlbs {
-    /// The machines that share a lane.
-    pub fn machines(&self, lane: usize) -> FamilyMachines {
-        self.sharing[lane]
+    /// The machines of a lane.
+    pub(crate) fn machines(&self, lane: usize) -> FamilyMachines {
+        self.machines[lane]
     }
 
-    /// Gives some machines of a lane a lane of their own, the last one. The others stay.
-    pub fn part_machines(&mut self, lane: usize, machines: FamilyMachines) {
-        let others = self.sharing[lane] & !machines;
+    /// Gives some machines of a lane, not all, a lane of their own, the last one.
+    pub(crate) fn part_machines(&mut self, lane: usize, machines: FamilyMachines) {
+        let others = self.machines[lane] & !machines;
+        debug_assert!(machines != 0 && others != 0, "a lane without a machine");
         self.copy(lane);
         let own = self.count - 1;
         for (machine, below) in self.below.iter_mut().enumerate() {
@@ -61,15 +51,15 @@ impl Tlbs {
                 below.leave(own);
             }
         }
-        self.sharing[lane] = others;
-        self.sharing[own] = machines;
+        self.machines[lane] = others;
+        self.machines[own] = machines;
     }
 
     /// Ends a lookup that [`Stop::Sizes`] interrupted. The machines that found a superpage get a
     /// lane of their own, the last one.
     ///
     /// [`Stop::Sizes`]: super::Stop::Sizes
-    pub fn part_sizes(
+    pub(crate) fn part_sizes(
         &mut self,
         lane: usize,
         superpages: FamilyMachines,
@@ -89,16 +79,16 @@ impl Tlbs {
     /// Unites two lanes of different machines if their first levels hold the same entries in the
     /// same order. The last lane takes the number of `other`. Returns false, and changes nothing,
     /// if the lanes cannot be united.
-    pub fn unite(&mut self, lane: usize, other: usize) -> bool {
-        let machines = self.sharing[other];
+    pub(crate) fn unite(&mut self, lane: usize, other: usize) -> bool {
+        let machines = self.machines[other];
         let unites = self.apart.is_none()
-            && self.sharing[lane] & machines == 0
+            && self.machines[lane] & machines == 0
             && self.have_equal_first(lane, other);
         if unites {
             for machine in numbers(machines) {
                 self.below[machine].move_to(other, lane);
             }
-            self.sharing[lane] |= machines;
+            self.machines[lane] |= machines;
             self.remove(other);
         }
         unites

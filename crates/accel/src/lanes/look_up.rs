@@ -1,7 +1,8 @@
 //! Lookups in TLBs side by side.
 
 use super::sixteen::{SetMoves, SetWork, dispatch};
-use super::{MOST_LANES, PageId, Size, Stop, Tlbs, Walks, family};
+use super::{MOST_LANES, PageId, Size, Stop, Tlbs, Walks};
+use crate::bits::numbers;
 use broadleaf_units::PageNumber;
 
 /// Lookups in TLBs side by side. The loop is compiled for the processor's vector instructions.
@@ -39,12 +40,14 @@ impl Tlbs {
     /// Looks base pages up in the lanes whose bit is set in `which`, superpages first at each
     /// level. The entry that a lookup finds becomes the newest of its set. An entry of the second
     /// level alone is copied to the first level. The page of a walk is inserted at both levels.
-    /// Returns where and why the lookups stop early. Another lookup of that page then changes
-    /// nothing in any other lane.
+    ///
+    /// Returns where and why the lookups stop early. The lanes before the one that stopped have
+    /// looked that page up; another lookup of the page changes nothing there. After
+    /// [`Stop::Sizes`], [`Tlbs::part_sizes`] comes before the next lookup.
     ///
     /// # Panics
     /// If there are fewer ids than pages, or the TLBs are apart.
-    pub fn look_up(
+    pub(crate) fn look_up(
         &mut self,
         pages: &[PageNumber],
         ids: &[PageId],
@@ -203,19 +206,19 @@ impl Tlbs {
         at: usize,
         walks: &mut impl Walks,
     ) -> Result<Size, Stop> {
-        let machines = self.sharing[lane];
+        let machines = self.machines[lane];
         let (_, is_odd) = walks.sizes(lane)(page.1);
         // A lookup that a walk stops is made again, so no machine may change before.
-        let mut all = family::numbers(machines);
+        let mut all = numbers(machines);
         if is_odd && all.any(|machine| !self.below[machine].holds(lane, page.0, page.1)) {
             return Err(Stop::Walk(at));
         }
         let mut superpages = 0;
-        for machine in family::numbers(machines) {
+        for machine in numbers(machines) {
             match self.below_first(moves, (lane, machine), page, at, walks) {
                 Some(Size::Superpage) => superpages |= 1 << machine,
                 Some(Size::Base) => {}
-                None => return Err(Stop::Walk(at)),
+                None => unreachable!("a walk without a page size, and the page is not odd"),
             }
         }
         match superpages {

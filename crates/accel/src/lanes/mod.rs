@@ -1,9 +1,8 @@
 //! TLBs with one first level that look up the same pages.
 //!
-//! The TLBs of a family of machines have equal first levels and may differ below. A lane is one
-//! first level, and the levels below of the machines that share the lane. They share it until the
-//! levels below find a page in two sizes: one still holds the entry of a base page in a new
-//! superpage.
+//! The TLBs of a family of machines have equal first levels and may differ below. A *lane* is one
+//! first level, with the lower levels of the machines that share the lane. The machines part when
+//! their lower levels find a page in two sizes, because one of them holds a stray.
 //!
 //! Side by side, one instruction looks into several TLBs at the same time.
 //! [Apart](Tlbs::set_apart), each TLB looks up all pages before the next does. The first is faster
@@ -35,14 +34,14 @@ use broadleaf_tlb::Compiled;
 use broadleaf_tlb::Design;
 use broadleaf_tlb::set;
 use broadleaf_units::{PageNumber, PageSize};
-pub use entry::{Entry, PageId, Size};
-pub use family::{FamilyMachines, have_one_first_level};
+pub(crate) use entry::{Entry, PageId, Size};
+pub(crate) use family::{FamilyMachines, have_one_first_level};
 use pulp::Arch;
 use rows::Rows;
-pub use walks::{Stop, Walks};
+pub(crate) use walks::{Stop, Walks};
 
-/// The most TLBs that there can be side by side.
-pub const MOST_LANES: usize = 64;
+/// The most lanes that there can be.
+pub(crate) const MOST_LANES: usize = 64;
 
 /// The structure for pages of one size at one level, and its index function.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +52,7 @@ struct Place {
 
 /// TLBs of a family of machines, side by side.
 #[derive(Clone, Debug)]
-pub struct Tlbs {
+pub(crate) struct Tlbs {
     /// The number of lanes.
     count: usize,
     /// The number of lanes with room, for which the loops are compiled.
@@ -64,10 +63,10 @@ pub struct Tlbs {
     base_pages: Place,
     /// By machine.
     below: Vec<Below>,
-    /// By lane: the machines that share it, at least one.
-    sharing: Vec<FamilyMachines>,
-    /// The TLBs, if they are apart. Then `first` and `below` hold no entries, and each lane has one
-    /// machine.
+    /// By lane: its machines, at least one.
+    machines: Vec<FamilyMachines>,
+    /// The TLBs, if they are apart. Then each lane has one machine, and the entries in `first` and
+    /// `below` are stale.
     apart: Option<Vec<Alone>>,
     /// The vector instructions that the processor has.
     vectors: Arch,
@@ -86,19 +85,18 @@ fn place_in(design: &Design, level: usize, size: PageSize) -> Option<Place> {
 }
 
 impl Tlbs {
-    /// One lane of empty TLBs that machines of these designs share. `None` if the first levels
-    /// differ, a design lacks 4 KiB pages, or has larger pages other than 2 MiB.
+    /// One lane of empty TLBs for machines of these designs. `None` if there is no design, or the
+    /// first level lacks 4 KiB pages, or it has larger pages but not those of 2 MiB.
     ///
     /// # Panics
-    /// If there are more machines than bits in [`FamilyMachines`].
-    pub fn new(designs: &[&Design]) -> Option<Self> {
+    /// If the first levels differ, or there are more machines than bits in [`FamilyMachines`].
+    pub(crate) fn new(designs: &[&Design]) -> Option<Self> {
         let (&design, others) = designs.split_first()?;
-        if !others
-            .iter()
-            .all(|other| have_one_first_level(design, other))
-        {
-            return None;
-        }
+        let mut others = others.iter();
+        assert!(
+            others.all(|other| have_one_first_level(design, other)),
+            "machines of two families"
+        );
         let mut first: Vec<Rows> = (design.structures().iter())
             .filter(|structure| structure.level == 1)
             .map(|structure| Rows::new(structure.sets(), structure.ways, 1))
@@ -121,7 +119,7 @@ impl Tlbs {
             count: 1,
             lanes: 1,
             below: below.collect(),
-            sharing: vec![family::all(designs.len())],
+            machines: vec![family::all(designs.len())],
             first,
             superpages,
             base_pages,
@@ -131,13 +129,13 @@ impl Tlbs {
     }
 
     /// The number of lanes.
-    pub const fn count(&self) -> usize {
+    pub(crate) const fn count(&self) -> usize {
         self.count
     }
 
     /// Appends a copy of a lane.
-    pub fn copy(&mut self, lane: usize) {
-        self.sharing.push(self.sharing[lane]);
+    pub(crate) fn copy(&mut self, lane: usize) {
+        self.machines.push(self.machines[lane]);
         if let Some(apart) = &mut self.apart {
             apart.push(apart[lane].clone());
             self.count += 1;
@@ -155,9 +153,9 @@ impl Tlbs {
     }
 
     /// Removes a lane. The last lane takes its number.
-    pub fn remove(&mut self, lane: usize) {
+    pub(crate) fn remove(&mut self, lane: usize) {
         self.count -= 1;
-        self.sharing.swap_remove(lane);
+        self.machines.swap_remove(lane);
         if let Some(apart) = &mut self.apart {
             apart.swap_remove(lane);
             return;
@@ -182,8 +180,8 @@ impl Tlbs {
 
     /// Returns true if two lanes have the same machines, whose TLBs hold the same entries in the
     /// same order. Such TLBs give equal answers to equal lookups.
-    pub fn are_alike(&self, one: usize, other: usize) -> bool {
-        if self.sharing[one] != self.sharing[other] {
+    pub(crate) fn are_alike(&self, one: usize, other: usize) -> bool {
+        if self.machines[one] != self.machines[other] {
             return false;
         }
         if let Some(apart) = &self.apart {
@@ -199,7 +197,7 @@ impl Tlbs {
     }
 
     /// Removes entries from the TLBs of one lane.
-    pub fn remove_where(&mut self, lane: usize, mut unwanted: impl FnMut(Entry) -> bool) {
+    pub(crate) fn remove_where(&mut self, lane: usize, mut unwanted: impl FnMut(Entry) -> bool) {
         let mut unwanted = |entry: u32| unwanted(Entry::of(entry));
         if let Some(apart) = &mut self.apart {
             apart[lane].remove_where(&mut unwanted);
@@ -214,10 +212,10 @@ impl Tlbs {
 
     /// Removes the entry of one superpage from the TLBs of one lane. `page` is any of its base
     /// pages.
-    pub fn remove_superpage(&mut self, lane: usize, page: PageNumber, id: PageId) {
+    pub(crate) fn remove_superpage(&mut self, lane: usize, page: PageNumber, id: PageId) {
         let unwanted = id.entry(Size::Superpage);
         if let Some((alone, shape)) = self.alone(lane) {
-            alone.remove_superpage(&shape, page, unwanted);
+            alone.remove_superpage(shape, page, unwanted);
             return;
         }
         let first = &self.superpages;
@@ -235,11 +233,11 @@ impl Tlbs {
     ///
     /// # Panics
     /// If an invariant does not hold.
-    pub fn check(&self) {
-        assert_eq!(self.sharing.len(), self.count);
+    pub(crate) fn check(&self) {
+        assert_eq!(self.machines.len(), self.count);
         if let Some(apart) = &self.apart {
             assert_eq!(apart.len(), self.count);
-            let machines = self.sharing.iter();
+            let machines = self.machines.iter();
             machines.for_each(|machines| assert_eq!(machines.count_ones(), 1));
             apart.iter().for_each(Alone::check);
             return;
@@ -250,7 +248,7 @@ impl Tlbs {
                 entries.chunks(rows.ways()).for_each(set::check);
             }
             for (machine, below) in self.below.iter().enumerate() {
-                below.check(lane, self.sharing[lane] >> machine & 1 != 0);
+                below.check(lane, self.machines[lane] >> machine & 1 != 0);
             }
         }
     }

@@ -75,10 +75,10 @@ impl Walks for LaneCounts<'_> {
         move |id| (self.superpages[lane][id.block() as usize], stops)
     }
 
-    fn count(&mut self, lane: usize, second_hits: u64, base_walks: u64, super_walks: u64) {
+    fn count(&mut self, lane: usize, _machine: usize, second_hits: u64, walks: [u64; 2]) {
         self.second[lane] += second_hits;
-        self.walks[lane][0] += base_walks;
-        self.walks[lane][1] += super_walks;
+        self.walks[lane][0] += walks[0];
+        self.walks[lane][1] += walks[1];
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{FamilyMachines, PageId, Size};
 
 /// Counters and page tables for lookups that miss in some lane.
-pub trait Walks {
+pub(crate) trait Walks {
     /// Counts a lookup that missed the first level of a lane and hit the second of a machine.
     fn second_hit(&mut self, lane: usize, machine: usize);
 
@@ -12,18 +12,18 @@ pub trait Walks {
     /// the lane changes.
     fn walk(&mut self, lane: usize, machine: usize, at: usize) -> Option<Size>;
 
-    /// Returns two flags for a base page of a lane: the page lies in a superpage, and only
-    /// [`Walks::walk`] knows the page size.
+    /// Returns two flags for a base page of a lane: the page lies in a superpage, and the page is
+    /// *odd*: only [`Walks::walk`] knows its size, and may return `None`.
     fn sizes(&self, lane: usize) -> impl Fn(PageId) -> (bool, bool);
 
-    /// Adds counts of a lane of one machine: lookups that the second level answered, and walks by
-    /// page size.
-    fn count(&mut self, lane: usize, second_hits: u64, base_walks: u64, super_walks: u64);
+    /// Adds counts of a machine in a lane: lookups that the second level answered, and walks that
+    /// found a base page and a superpage.
+    fn count(&mut self, lane: usize, machine: usize, second_hits: u64, walks: [u64; 2]);
 }
 
 /// The reason why lookups stop at a page, and the page's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub(crate) enum Stop {
     /// [`Walks::walk`] did not return a page size.
     Walk(usize),
     /// The lookup has different effects on TLBs that are joined. [`Tlbs::part_at`] separates them.

@@ -4,6 +4,7 @@
 use super::SegmentWork;
 use crate::covers::machines_covered;
 use crate::run;
+use broadleaf_machine::Machine;
 use broadleaf_metrics::CellResult;
 use broadleaf_model::{Guesses, Items, Plan, SegmentRules};
 use broadleaf_oracle::OwnedItem;
@@ -39,10 +40,14 @@ fn plan(policies: &[&str], machines: &[&str]) -> Plan {
     let machines = machines
         .iter()
         .map(|name| broadleaf_machine::machine(name).expect("a machine"));
+    plan_on(policies, machines.collect())
+}
+
+fn plan_on(policies: &[&str], machines: Vec<Machine>) -> Plan {
     let policies = policies
         .iter()
         .map(|name| broadleaf_policy::parse(name).expect("a policy"));
-    Plan::new(policies.collect(), machines.collect()).expect("a plan")
+    Plan::new(policies.collect(), machines).expect("a plan")
 }
 
 fn results(items: &Items, plan: &Plan) -> Vec<CellResult> {
@@ -111,6 +116,48 @@ fn random_traces_have_the_counts_of_a_replay_in_order() {
         }
     }
     assert!(guessed > 1000 && repaired > 1000, "{guessed}, {repaired}");
+}
+
+/// Machines like Skylake, with second levels of these ways in few sets.
+fn family(ways: &[usize]) -> Vec<Machine> {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/skylake.toml");
+    let skylake = std::fs::read_to_string(file).expect("a machine");
+    let machine = |ways: &usize| {
+        let entries = format!("entries = {}", 2 * ways);
+        let text = skylake.replace("entries = 1536", &entries);
+        let text = text.replace("ways = 12", &format!("ways = {ways}"));
+        let text = text.replace("va[18:12] ^ va[25:19]", "va[12] ^ va[19]");
+        Machine::from_toml(&text.replace("va[27:21]", "va[21]")).expect("a machine")
+    };
+    ways.iter().map(machine).collect()
+}
+
+/// Machines with one first level are guessed and repaired together.
+#[test]
+fn a_family_has_the_counts_of_a_replay_in_order() {
+    let machines = family(&[20, 3, 12, 1, 7, 12]);
+    let policies = policies();
+    let mut repaired = 0;
+    for seed in 0..40 {
+        let items = items_of(seed).in_parts_of(2);
+        let each = machines.iter().map(|machine| {
+            let plan = plan_on(&policies, vec![machine.clone()]);
+            results(&items, &plan)
+        });
+        let each: Vec<_> = each.collect();
+        let by_policy =
+            (0..policies.len()).flat_map(|policy| each.iter().map(move |of| &of[policy]));
+        let misses = |result: &CellResult| (result.l1_misses, result.l2_misses, result.walk_cycles);
+        let alone: Vec<_> = by_policy.map(misses).collect();
+        let together = plan_on(&policies, machines.clone());
+        let in_order = results(&items, &together);
+        let counts: Vec<_> = in_order.iter().map(misses).collect();
+        assert_eq!(counts, alone, "seed {seed}");
+        let in_parallel = guessing(plan_on(&policies, machines.clone()), 3, 64);
+        assert_eq!(results(&items, &in_parallel), in_order, "seed {seed}");
+        repaired += WORK.get().repaired_batches;
+    }
+    assert!(repaired > 100, "{repaired}");
 }
 
 /// Without the check and the repair, counts are wrong.

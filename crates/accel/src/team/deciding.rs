@@ -2,8 +2,9 @@
 
 use super::Team;
 use crate::batch::{Batch, Incident};
+use crate::bits::numbers;
 use crate::cell::view_of;
-use crate::members::{Members, numbers};
+use crate::members::Members;
 use crate::prepare::Touch;
 use broadleaf_memory::{AddressSpaces, Facts, Shootdown};
 

@@ -1,7 +1,8 @@
 //! The TLBs of a team at a moment, to be compared with those of another replay.
 
-use super::{Members, Misses, TeamTranslation, numbers};
+use super::{Members, Misses, TeamTranslation};
 use crate::FamilyMachines;
+use crate::bits::numbers;
 
 /// The TLBs of a team at a moment, and the misses so far.
 #[derive(Clone, Debug)]
@@ -31,7 +32,7 @@ impl MarkedGroup {
 }
 
 impl TeamTranslation<'_> {
-    /// Marks the TLBs.
+    /// Records the entries of all TLBs, and the misses so far.
     pub(crate) fn mark(&mut self) -> TlbMark {
         self.part_all();
         TlbMark {
@@ -89,7 +90,7 @@ impl TeamTranslation<'_> {
     }
 
     /// The misses of all members on all machines.
-    fn all_misses(&self) -> Vec<Vec<Misses>> {
+    pub(super) fn all_misses(&self) -> Vec<Vec<Misses>> {
         let of_machine = |(machine, members): (usize, &Vec<Misses>)| {
             let members = 0..members.len();
             members.map(|member| self.misses(machine, member)).collect()

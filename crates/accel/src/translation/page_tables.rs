@@ -41,10 +41,10 @@ impl Walks for PageTables<'_> {
         }
     }
 
-    fn count(&mut self, lane: usize, second_hits: u64, base_walks: u64, super_walks: u64) {
+    fn count(&mut self, lane: usize, machine: usize, second_hits: u64, walks: [u64; 2]) {
+        let [base_walks, super_walks] = walks;
         self.missed += second_hits + base_walks + super_walks;
-        let group = &mut self.groups[lane];
-        group.misses[group.machines.trailing_zeros() as usize].add(&Misses {
+        self.groups[lane].misses[machine].add(&Misses {
             second_hits,
             base_walks,
             super_walks,

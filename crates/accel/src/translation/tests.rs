@@ -1,50 +1,89 @@
 //! Families of machines against each machine by itself, on random lookups.
 
 use super::*;
+use broadleaf_model::{Items, Plan};
 use broadleaf_trace::synth::SplitMix64;
-use std::ops::Range;
+use broadleaf_trace::{Grain, Visit};
+use std::ops::{ControlFlow, Range};
 
-const MEMBERS: usize = 5;
+const MEMBERS: usize = 6;
 const BLOCKS: u32 = 24;
 
-/// A machine with a first level of 24 entries, and so many ways in the two sets of the second. With
-/// twelve ways, its TLBs can be apart.
-fn small_machine(first_ways: usize, second_ways: usize) -> Machine {
-    let first_entries = 4 * first_ways;
-    let second_entries = 2 * second_ways;
-    Machine::from_toml(&format!(
-        r#"
-        name = "small-{second_ways}"
-        summary = "a test"
-        explanation = "a test"
-        source = "a test"
-        [[tlb]]
-        name = "large-{second_ways}"
-        level = 1
-        entries = 8
-        ways = 4
-        replacement = "lru"
-        index = {{ 2m = "va[21]" }}
-        [[tlb]]
-        name = "base"
-        level = 1
-        entries = {first_entries}
-        ways = {first_ways}
-        replacement = "lru"
-        index = {{ 4k = "va[13:12]" }}
-        [[tlb]]
-        name = "second"
-        level = 2
-        entries = {second_entries}
-        ways = {second_ways}
-        replacement = "lru"
-        index = {{ 4k = "va[12] ^ va[14]", 2m = "va[22]" }}
-        [walk-cycles]
-        4k = 35
-        2m = 21
-    "#
-    ))
-    .unwrap()
+/// The first level of all machines here: four sets of base pages, and two of superpages.
+const FIRST_LEVEL: &str = r#"
+    summary = "a test"
+    explanation = "a test"
+    source = "a test"
+    [walk-cycles]
+    4k = 35
+    2m = 21
+    [[tlb]]
+    name = "large"
+    level = 1
+    entries = 8
+    ways = 4
+    replacement = "lru"
+    index = { 2m = "va[21]" }
+    [[tlb]]
+    name = "base"
+    level = 1
+    entries = 16
+    ways = 4
+    replacement = "lru"
+    index = { 4k = "va[13:12]" }
+"#;
+
+/// A machine with these structures of the second level: for each its ways, its sets, and its index
+/// functions.
+fn small_machine(second: &[(usize, usize, String)]) -> Machine {
+    let mut text = format!("name = \"small\"\n{FIRST_LEVEL}");
+    for (number, (ways, sets, index)) in second.iter().enumerate() {
+        let entries = ways * sets;
+        text += &format!(
+            r#"
+            [[tlb]]
+            name = "second-{number}"
+            level = 2
+            entries = {entries}
+            ways = {ways}
+            replacement = "lru"
+            index = {{ {index} }}
+            "#
+        );
+    }
+    Machine::from_toml(&text).unwrap()
+}
+
+/// A machine with one second level of two sets for both page sizes.
+fn machine_of_ways(ways: usize) -> Machine {
+    let index = r#"4k = "va[12] ^ va[14]", 2m = "va[22]""#;
+    small_machine(&[(ways, 2, index.to_owned())])
+}
+
+/// A machine whose TLBs can be apart.
+fn machine_apart(sets: usize) -> Machine {
+    let index = match sets {
+        2 => r#"4k = "va[12] ^ va[14]", 2m = "va[22]""#,
+        _ => r#"4k = "va[13:12]", 2m = "va[23:22]""#,
+    };
+    small_machine(&[(12, sets, index.to_owned())])
+}
+
+/// A machine with no second level, with one for base pages or superpages or both, or with two.
+/// Its TLBs cannot be apart.
+fn random_machine(random: &mut SplitMix64) -> Machine {
+    let base = ["va[12]", "va[13]", "va[12] ^ va[14]", "va[14]"];
+    let base = format!("4k = \"{}\"", base[random.below(4) as usize]);
+    let large = ["va[21]", "va[22]", "va[21] ^ va[23]"];
+    let large = format!("2m = \"{}\"", large[random.below(3) as usize]);
+    let ways = [1, 2, 3, 4, 7, 11, 17, 20][random.below(8) as usize];
+    match random.below(5) {
+        0 => small_machine(&[]),
+        1 => small_machine(&[(ways, 2, base)]),
+        2 => small_machine(&[(ways, 2, large)]),
+        3 => small_machine(&[(ways, 2, base), (1 + random.below(6) as usize, 2, large)]),
+        _ => small_machine(&[(ways, 2, format!("{base}, {large}"))]),
+    }
 }
 
 /// A family, each of its machines by itself, and the superpages of all policies.
@@ -109,15 +148,20 @@ impl<'a> FamilyAndSingles<'a> {
     fn compare(&self, seed: u64) {
         for member in 0..MEMBERS {
             let of_family = self.family.misses_of(member);
-            for ((number, machine, misses), single) in of_family.zip(&self.single) {
+            for ((number, _, misses), single) in of_family.zip(&self.single) {
                 let (_, _, alone) = single.misses_of(member).next().unwrap();
-                let name = &machine.name;
                 assert_eq!(
                     misses, alone,
-                    "seed {seed}, {number} {name}, member {member}"
+                    "seed {seed}, machine {number}, member {member}"
                 );
             }
         }
+    }
+
+    /// Returns true if each group has all machines.
+    fn is_whole(&self) -> bool {
+        let mut groups = self.family.groups.iter();
+        groups.all(|group| group.machines.count_ones() as usize == self.single.len())
     }
 }
 
@@ -145,63 +189,88 @@ fn random_batch(random: &mut SplitMix64, blocks: Range<u32>) -> Batch {
 /// Machines part where strays matter, and share their first level again later.
 #[test]
 fn a_family_counts_as_each_of_its_machines() {
-    let of_four = [4, 8, 10, 20].map(|ways| small_machine(4, ways));
-    let of_six = [2, 12, 18].map(|ways| small_machine(6, ways));
-    let (mut shared, mut parted) = (0, 0);
-    for seed in 0..40 {
-        for machines in [&of_four[..], &of_six] {
-            let mut random = SplitMix64::new(seed);
-            let mut both = FamilyAndSingles::new(machines);
-            for _ in 0..200 {
-                both.go_on(&mut random, 0..BLOCKS);
-                both.compare(seed);
-                let groups = &both.family.groups;
-                let whole = |group: &Group| group.machines.count_ones() as usize == machines.len();
-                match groups.iter().all(whole) {
-                    true => shared += 1,
-                    false => parted += 1,
-                }
-            }
-        }
-    }
-    assert!(
-        shared > 100 && parted > 100,
-        "{shared} shared, {parted} not"
-    );
-}
-
-/// TLBs of a family are apart while most lookups miss, and side by side later.
-#[test]
-fn machines_of_a_family_look_up_apart() {
-    let machines = [12, 12, 12].map(|ways| small_machine(4, ways));
-    let (mut apart, mut together) = (0, 0);
-    for seed in 0..20 {
+    let (mut parted, mut united, mut most_groups) = (0, 0, 0);
+    for seed in 0..150 {
         let mut random = SplitMix64::new(seed);
+        let count = 2 + random.below(9);
+        let machines = (0..count).map(|_| random_machine(&mut random));
+        let machines: Vec<Machine> = machines.collect();
         let mut both = FamilyAndSingles::new(&machines);
-        for phase in 0..4 {
-            let blocks = if phase % 2 == 0 { 0..BLOCKS } else { 0..2 };
-            for _ in 0..80 {
+        for blocks in [0..BLOCKS, 0..3, 0..10] {
+            for _ in 0..60 {
+                let was_whole = both.is_whole();
                 both.go_on(&mut random, blocks.clone());
                 both.compare(seed);
-                match both.family.apart {
-                    true => apart += 1,
-                    false => together += 1,
-                }
+                parted += u32::from(was_whole && !both.is_whole());
+                united += u32::from(!was_whole && both.is_whole());
+                most_groups = most_groups.max(both.family.groups.len());
             }
         }
     }
     assert!(
-        apart > 500 && together > 500,
+        parted > 50 && united > 50,
+        "{parted} parted, {united} united"
+    );
+    assert!(most_groups > 16, "{most_groups} lanes");
+}
+
+/// TLBs of a family are apart while most lookups miss, and side by side later. Where all pages lie
+/// in superpages, TLBs are joined.
+#[test]
+fn machines_of_a_family_look_up_apart() {
+    let (mut apart, mut together, mut joined) = (0, 0, 0);
+    for seed in 0..60 {
+        let mut random = SplitMix64::new(seed);
+        let count = 2 + random.below(6);
+        let machines = (0..count).map(|_| machine_apart(2 << random.below(2)));
+        let machines: Vec<Machine> = machines.collect();
+        let mut both = FamilyAndSingles::new(&machines);
+        for (phase, blocks) in [0..BLOCKS, 0..1, 0..4, 0..BLOCKS, 0..2]
+            .into_iter()
+            .enumerate()
+        {
+            if phase == 3 && seed % 2 == 0 {
+                let all = (0..BLOCKS).map(BlockId);
+                all.for_each(|block| both.superpages.put(block, family_members()));
+            }
+            for _ in 0..50 {
+                both.go_on(&mut random, blocks.clone());
+                both.compare(seed);
+                apart += u32::from(both.family.apart);
+                together += u32::from(!both.family.apart);
+                joined += u32::from(both.family.tlbs.has_joined());
+            }
+        }
+    }
+    assert!(
+        apart > 1000 && together > 1000,
         "{apart} apart, {together} together"
     );
+    assert!(joined > 50, "{joined} times joined");
 }
 
 /// Machines are families if their first levels are equal, and all of their TLBs can be apart or
 /// none can.
 #[test]
 fn families_have_one_first_level() {
-    let ways = [(4, 12), (4, 8), (6, 8), (4, 12), (4, 20), (6, 12)];
-    let machines = ways.map(|(first, second)| small_machine(first, second));
+    let other_first = |ways: usize| {
+        let text = format!("name = \"other\"\n{FIRST_LEVEL}").replace("va[13:12]", "va[14:13]");
+        let index = r#"4k = "va[12]", 2m = "va[22]""#;
+        let entries = 2 * ways;
+        let second = format!(
+            "[[tlb]]\nname = \"second\"\nlevel = 2\nentries = {entries}\nways = {ways}\n\
+             replacement = \"lru\"\nindex = {{ {index} }}\n"
+        );
+        Machine::from_toml(&(text + &second)).unwrap()
+    };
+    let machines = [
+        machine_apart(2),
+        machine_of_ways(8),
+        other_first(8),
+        machine_apart(4),
+        machine_of_ways(20),
+        other_first(20),
+    ];
     let numbers_of = |count| -> Vec<Vec<usize>> {
         let families = TeamTranslation::families(&machines, count);
         let numbers = families.iter().map(|family| &family.machines);
@@ -209,53 +278,108 @@ fn families_have_one_first_level() {
             .map(|them| them.iter().map(|(number, _)| *number).collect())
             .collect()
     };
-    assert_eq!(numbers_of(5), [vec![0, 3], vec![1, 4], vec![2, 5]]);
+    assert_eq!(numbers_of(MEMBERS), [vec![0, 3], vec![1, 4], vec![2, 5]]);
     // There are no more lanes than this.
-    let alone: Vec<Vec<usize>> = (0..ways.len()).map(|number| vec![number]).collect();
+    let alone: Vec<Vec<usize>> = (0..machines.len()).map(|number| vec![number]).collect();
     assert_eq!(numbers_of(MOST_LANES), alone);
 }
 
-/// Marks of a family are met by equal TLBs alone, and misses go on from them.
+/// Results have the order of the machines, also if machines of several families take turns.
+#[test]
+fn results_have_the_order_of_the_machines() {
+    let machines = [
+        machine_apart(4),
+        machine_of_ways(1),
+        machine_apart(2),
+        machine_of_ways(20),
+    ];
+    let mut random = SplitMix64::new(5);
+    let mut items = Items::new(Grain::Page);
+    items.visits((0..4000).map(|_| Visit {
+        unit: random.below(8) << 9 | random.below(20),
+        loads: 1,
+        loads_before_store: 1,
+        ..Visit::default()
+    }));
+    let misses_on = |machines: &[Machine]| -> Vec<u64> {
+        let policies = ["4k", "pop-12"].map(|name| broadleaf_policy::parse(name).unwrap());
+        let plan = Plan::new(policies.into(), machines.to_vec()).unwrap();
+        let mut go_on = |_| ControlFlow::Continue(());
+        let outcome = crate::run(&mut items.clone(), &plan, &mut go_on).unwrap();
+        let results = outcome.results.iter();
+        results.map(|result| result.l2_misses).collect()
+    };
+    let alone: Vec<Vec<u64>> = machines
+        .iter()
+        .map(|machine| misses_on(std::slice::from_ref(machine)))
+        .collect();
+    let by_policy = (0..2).flat_map(|policy| alone.iter().map(move |of| of[policy]));
+    let expected: Vec<u64> = by_policy.collect();
+    assert_eq!(misses_on(&machines), expected);
+    assert_ne!(alone[1], alone[3]);
+    assert_ne!(alone[0], alone[1]);
+}
+
+/// A mark is met by equal TLBs alone, and misses go on from there.
 #[test]
 fn marks_hold_for_all_machines_of_a_family() {
-    let machines = [4, 8, 14].map(|ways| small_machine(4, ways));
-    let (mut met, mut differed) = (0, 0);
-    for seed in 0..60 {
+    let (mut met, mut differed, mut parted) = (0, 0, 0);
+    for seed in 0..200 {
         let mut random = SplitMix64::new(seed);
+        let machines: Vec<Machine> = (0..4).map(|_| random_machine(&mut random)).collect();
         let mut both = FamilyAndSingles::new(&machines);
-        for _ in 0..20 {
-            both.go_on(&mut random, 0..BLOCKS);
-        }
+        both.go_on(&mut random, 0..BLOCKS);
+        // The other side has other lookups behind it. From empty TLBs on, both make the same.
         let mut other = both.family.clone();
-        // Lookups of one block may end with equal TLBs.
-        for _ in 0..random.below(4) {
-            let batch = random_batch(&mut random, 0..1);
-            let half = batch.pages.len() / 2;
-            both.family.look_up(&batch, 0..half, &both.superpages);
+        let batch = random_batch(&mut random, 0..BLOCKS);
+        other.look_up(&batch, 0..batch.pages.len(), &both.superpages);
+        for tlbs in [&mut both.family, &mut other] {
+            tlbs.shoot_down(family_members(), &|_| true);
+        }
+        for _ in 0..6 {
+            let batch = random_batch(&mut random, 0..4);
+            for tlbs in [&mut both.family, &mut other] {
+                tlbs.look_up(&batch, 0..batch.pages.len(), &both.superpages);
+            }
+            let block = BlockId(random.below(4) as u32);
+            let huge = both.superpages.of(block) | random.next() & family_members();
+            both.superpages.put(block, huge);
+        }
+        if random.below(2) == 0 {
+            let batch = random_batch(&mut random, 0..2);
+            other.look_up(&batch, 0..2, &both.superpages);
         }
         let mark = both.family.mark();
         let is_met = other.is_at(&mark);
-        let equal = (0..MEMBERS).all(|member| {
-            (0..machines.len()).all(|machine| {
-                entries_of(&both.family, machine, member) == entries_of(&other, machine, member)
-            })
+        let mut pairs =
+            (0..MEMBERS).flat_map(|member| (0..machines.len()).map(move |it| (it, member)));
+        let equal = pairs.all(|(machine, member)| {
+            entries_of(&both.family, machine, member) == entries_of(&other, machine, member)
         });
         assert_eq!(is_met, equal, "seed {seed}");
-        match is_met {
-            true => met += 1,
-            false => differed += 1,
+        if !is_met {
+            differed += 1;
+            continue;
         }
-        if is_met {
-            let before = other.misses(1, 2);
-            let start = both.family.misses(1, 2);
-            both.go_on(&mut random, 0..BLOCKS);
-            other.go_on_as(both.family.clone(), &mark);
-            let mut expected = both.family.misses(1, 2).since(&start);
-            expected.add(&before);
-            assert_eq!(other.misses(1, 2), expected, "seed {seed}");
+        met += 1;
+        parted += u32::from(!both.is_whole());
+        let (start, before) = (both.family.all_misses(), other.all_misses());
+        assert_ne!(start, before, "seed {seed}");
+        let batch = random_batch(&mut random, 0..BLOCKS);
+        both.family
+            .look_up(&batch, 0..batch.pages.len(), &both.superpages);
+        other.go_on_as(both.family.clone(), &mark);
+        for machine in 0..machines.len() {
+            for member in 0..MEMBERS {
+                let mut expected = both.family.misses(machine, member);
+                expected = expected.since(&start[machine][member]);
+                expected.add(&before[machine][member]);
+                assert_eq!(other.misses(machine, member), expected, "seed {seed}");
+            }
         }
     }
-    assert!(met > 5 && differed > 5, "{met} met, {differed} not");
+    assert!(met > 50 && differed > 50, "{met} met, {differed} not");
+    assert!(parted > 20, "{parted} parted");
 }
 
 /// The entries of one member's TLB on one machine.
