@@ -8,6 +8,8 @@ use std::ops::{ControlFlow, Range};
 
 const MEMBERS: usize = 6;
 const BLOCKS: u32 = 24;
+/// More blocks than a second level has entries.
+const MANY_BLOCKS: u32 = 80;
 
 /// The first level of all machines here: four sets of base pages, and two of superpages.
 const FIRST_LEVEL: &str = r#"
@@ -86,11 +88,14 @@ fn random_machine(random: &mut SplitMix64) -> Machine {
     }
 }
 
-/// A family, each of its machines by itself, and the superpages of all policies.
+/// A family, each of its machines under each policy by itself, and the superpages of all policies.
 struct FamilyAndSingles<'a> {
     family: TeamTranslation<'a>,
-    single: Vec<TeamTranslation<'a>>,
     superpages: Superpages,
+    /// By machine and member.
+    single: Vec<Vec<TeamTranslation<'a>>>,
+    /// By member: its own superpages, as those of the only member.
+    alone: Vec<Superpages>,
 }
 
 impl<'a> FamilyAndSingles<'a> {
@@ -98,19 +103,46 @@ impl<'a> FamilyAndSingles<'a> {
         let mut families = TeamTranslation::families(machines, MEMBERS);
         assert_eq!(families.len(), 1, "the machines are no family");
         let mut superpages = Superpages::default();
-        superpages.make_room(BLOCKS as usize);
-        let one = |machine| TeamTranslation::families(std::slice::from_ref(machine), MEMBERS);
+        superpages.make_room(MANY_BLOCKS as usize);
+        let one = |machine| TeamTranslation::families(std::slice::from_ref(machine), 1);
+        let of_members = |machine| (0..MEMBERS).flat_map(|_| one(machine)).collect();
         Self {
             family: families.remove(0),
-            single: machines.iter().flat_map(one).collect(),
+            single: machines.iter().map(of_members).collect(),
+            alone: vec![superpages.clone(); MEMBERS],
             superpages,
         }
     }
 
-    fn each(&mut self, mut act: impl FnMut(&mut TeamTranslation<'a>, &Superpages)) {
-        for translation in [&mut self.family].into_iter().chain(&mut self.single) {
-            act(translation, &self.superpages);
+    /// Acts on the family and on each machine and member. The members of `members` are the only
+    /// member there, or none.
+    fn each(
+        &mut self,
+        members: Members,
+        mut act: impl FnMut(&mut TeamTranslation<'a>, &Superpages, Members),
+    ) {
+        act(&mut self.family, &self.superpages, members);
+        for of_members in &mut self.single {
+            for (member, tlbs) in of_members.iter_mut().enumerate() {
+                act(tlbs, &self.alone[member], members >> member & 1);
+            }
         }
+    }
+
+    /// Makes a block a superpage under these members alone.
+    fn put(&mut self, block: BlockId, members: Members) {
+        self.superpages.put(block, members);
+        for (member, alone) in self.alone.iter_mut().enumerate() {
+            alone.put(block, members >> member & 1);
+        }
+    }
+
+    fn look_up(&mut self, batch: &Batch) {
+        self.each(0, |tlbs, superpages, _| {
+            tlbs.look_up(batch, 0..batch.pages.len(), superpages);
+            tlbs.rest();
+            tlbs.check();
+        });
     }
 
     /// Changes superpages and makes lookups.
@@ -121,35 +153,36 @@ impl<'a> FamilyAndSingles<'a> {
         let huge = self.superpages.of(block);
         let first = PageNumber(u64::from(block.0) << 9);
         match random.below(8) {
-            0..4 => self.superpages.put(block, huge | members),
+            0..4 => self.put(block, huge | members),
             4 => {
-                self.each(|tlbs, _| tlbs.shoot_down_superpage(huge & members, first, block));
-                self.superpages.put(block, huge & !members);
+                let broken = huge & members;
+                self.each(broken, |tlbs, _, broken| {
+                    tlbs.shoot_down_superpage(broken, first, block);
+                });
+                self.put(block, huge & !members);
             }
             5 => {
                 let offset = random.below(512) as u16;
-                self.each(|tlbs, _| {
+                self.each(members, |tlbs, _, members| {
                     tlbs.shoot_down(members, &|entry| match entry {
                         Entry::Base(_, its) => its < offset,
                         Entry::Superpage(its) => its == block.0,
                     });
                 });
             }
-            6 => self.each(|tlbs, superpages| tlbs.look_up_for(members, &batch, 3..4, superpages)),
+            6 => self.each(members, |tlbs, superpages, members| {
+                tlbs.look_up_for(members, &batch, 3..4, superpages);
+            }),
             _ => {}
         }
-        self.each(|tlbs, superpages| {
-            tlbs.look_up(&batch, 0..batch.pages.len(), superpages);
-            tlbs.rest();
-            tlbs.check();
-        });
+        self.look_up(&batch);
     }
 
     fn compare(&self, seed: u64) {
         for member in 0..MEMBERS {
             let of_family = self.family.misses_of(member);
             for ((number, _, misses), single) in of_family.zip(&self.single) {
-                let (_, _, alone) = single.misses_of(member).next().unwrap();
+                let (_, _, alone) = single[member].misses_of(0).next().unwrap();
                 assert_eq!(
                     misses, alone,
                     "seed {seed}, machine {number}, member {member}"
@@ -231,7 +264,7 @@ fn machines_of_a_family_look_up_apart() {
         {
             if phase == 3 && seed % 2 == 0 {
                 let all = (0..BLOCKS).map(BlockId);
-                all.for_each(|block| both.superpages.put(block, family_members()));
+                all.for_each(|block| both.put(block, family_members()));
             }
             for _ in 0..50 {
                 both.go_on(&mut random, blocks.clone());
@@ -247,6 +280,42 @@ fn machines_of_a_family_look_up_apart() {
         "{apart} apart, {together} together"
     );
     assert!(joined > 50, "{joined} times joined");
+}
+
+/// Policies whose TLBs were joined have strays of their own again once TLBs are side by side.
+#[test]
+fn joined_tlbs_keep_their_strays_side_by_side() {
+    let machines = [machine_apart(2), machine_apart(4)];
+    for member in 0..MEMBERS {
+        let mut random = SplitMix64::new(member as u64);
+        let mut both = FamilyAndSingles::new(&machines);
+        // The page is a base page under one policy at first. Its entry is never pushed out.
+        let others = family_members() & !(1 << member);
+        (0..MANY_BLOCKS).for_each(|block| both.put(BlockId(block), others));
+        let mut stray = Batch::default();
+        stray.pages.push(PageNumber(5 << 9));
+        stray.ids.push(PageId::new(5, 0));
+        both.look_up(&stray);
+        (0..MANY_BLOCKS).for_each(|block| both.put(BlockId(block), family_members()));
+        let was_joined = (0..80).any(|_| {
+            both.look_up(&random_batch(&mut random, 8..MANY_BLOCKS));
+            both.family.tlbs.has_joined()
+        });
+        assert!(was_joined && both.family.apart);
+        for _ in 0..80 {
+            both.look_up(&random_batch(&mut random, 8..9));
+        }
+        assert!(!both.family.apart);
+        both.look_up(&random_batch(&mut random, 8..MANY_BLOCKS));
+        let before = both.family.all_misses();
+        both.look_up(&stray);
+        both.compare(member as u64);
+        let missed: Vec<bool> = (0..MEMBERS)
+            .map(|member| both.family.misses(0, member) != before[0][member])
+            .collect();
+        let expected: Vec<bool> = (0..MEMBERS).map(|other| other != member).collect();
+        assert_eq!(missed, expected, "the entry of the base page is gone");
+    }
 }
 
 /// Machines are families if their first levels are equal, and all of their TLBs can be apart or
@@ -343,7 +412,7 @@ fn marks_hold_for_all_machines_of_a_family() {
             }
             let block = BlockId(random.below(4) as u32);
             let huge = both.superpages.of(block) | random.next() & family_members();
-            both.superpages.put(block, huge);
+            both.put(block, huge);
         }
         if random.below(2) == 0 {
             let batch = random_batch(&mut random, 0..2);
