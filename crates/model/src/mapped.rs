@@ -158,8 +158,8 @@ pub(crate) fn share_of(leaf: &Leaf, size: PageSize) -> Option<NonZeroU8> {
     NonZeroU8::new(scattering.share.node(scattering.regions))
 }
 
-/// The walk after a miss of `request`, with the translation that `read` gives. Without one, as for a
-/// TLB whose entries depend on no frames, the translation is a plain one of `size`.
+/// The walk after a miss of `request`, with the translation that `read` gives. Without one, as for
+/// a TLB whose entries depend on no frames, the translation is a plain one of `size`.
 #[inline]
 pub(crate) fn walk_of<'w>(
     request: &TlbRequest,

@@ -135,8 +135,8 @@ fn the_kernels_own_memory_follows_its_leaves() {
     assert_eq!(result(&items, "4k").l2_misses, 2);
 }
 
-/// A miss of a page of the kernel is charged to no candidate, so the policy is not asked again about
-/// the candidates of the miss before.
+/// A miss of a page of the kernel is charged to no candidate, so the policy is not asked again
+/// about the candidates of the miss before.
 #[test]
 fn misses_of_the_kernel_ask_about_nothing() {
     let refused = |kernel_pages: u64| {

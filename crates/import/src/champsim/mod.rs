@@ -7,8 +7,8 @@ mod writer;
 
 use broadleaf_units::Described;
 
-use crate::foreign_format::ForeignFormat;
 use crate::export::ExportEntry;
+use crate::foreign_format::ForeignFormat;
 use crate::import::ImportEntry;
 
 pub use record::{CHAMPSIM_BYTES, ChampSimRecord};

@@ -3,9 +3,9 @@
 use broadleaf_trace::{DataAccess, Header};
 use broadleaf_units::Described;
 
-use crate::foreign_format::ForeignFormat;
 use crate::error::ImportError;
 use crate::export::{EXPORT_NOTES, ExportEntry};
+use crate::foreign_format::ForeignFormat;
 use crate::import::{ImportEntry, ImportOptions, LeftOut, OpenedImport};
 use crate::lines::{Lines, hexadecimal, number, shown};
 use crate::references::{Reference, ReferenceImporter, ReferenceKind, ReferenceReader};

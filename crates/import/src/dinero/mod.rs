@@ -3,8 +3,8 @@
 use broadleaf_trace::{DataAccess, Header};
 use broadleaf_units::Described;
 
-use crate::foreign_format::ForeignFormat;
 use crate::error::ImportError;
+use crate::foreign_format::ForeignFormat;
 use crate::import::{ImportEntry, ImportOptions, LeftOut, OF_NO_BYTES, OpenedImport, Taken};
 use crate::lines::{Lines, hexadecimal, shown, words};
 use crate::references::{Reference, ReferenceImporter, ReferenceReader};

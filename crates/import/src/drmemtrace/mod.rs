@@ -19,8 +19,8 @@ mod zip;
 
 use broadleaf_units::Described;
 
-use crate::foreign_format::ForeignFormat;
 use crate::export::{EXPORT_NOTES, ExportEntry};
+use crate::foreign_format::ForeignFormat;
 use crate::import::ImportEntry;
 
 /// The catalogue's entry.

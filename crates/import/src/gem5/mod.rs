@@ -5,8 +5,8 @@ mod messages;
 use broadleaf_trace::{DataAccess, Header};
 use broadleaf_units::Described;
 
-use crate::foreign_format::ForeignFormat;
 use crate::error::ImportError;
+use crate::foreign_format::ForeignFormat;
 use crate::import::{ImportEntry, ImportOptions, LeftOut, OF_NO_BYTES, OpenedImport, Taken};
 use crate::references::{Reference, ReferenceImporter, ReferenceReader};
 use crate::source::ImportSource;

@@ -5,10 +5,10 @@ use broadleaf_units::Described;
 
 use super::{LackeyError, LackeyReader};
 use crate::batch::ImportBatch;
-use crate::foreign_format::ForeignFormat;
 use crate::compression::Bytes;
 use crate::error::{ImportError, Spot};
 use crate::export::{EXPORT_NOTES, ExportEntry};
+use crate::foreign_format::ForeignFormat;
 use crate::import::{ImportCounts, ImportEntry, ImportOptions, OpenedImport, TraceImporter};
 use crate::source::ImportSource;
 use crate::text::TextForm;

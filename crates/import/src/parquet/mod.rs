@@ -15,9 +15,9 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use broadleaf_trace::Header;
 use broadleaf_units::Described;
 
-use crate::foreign_format::ForeignFormat;
 use crate::compression::{Compression, peek};
 use crate::error::ImportError;
+use crate::foreign_format::ForeignFormat;
 use crate::import::{ImportEntry, ImportOptions, LeftOut, OpenedImport};
 use crate::references::{Reference, ReferenceImporter, ReferenceKind, ReferenceReader};
 use crate::source::{ImportMeter, ImportSource};

@@ -3,8 +3,8 @@
 use broadleaf_trace::{DataAccess, Header};
 use broadleaf_units::Described;
 
-use crate::foreign_format::ForeignFormat;
 use crate::error::ImportError;
+use crate::foreign_format::ForeignFormat;
 use crate::import::{ImportEntry, ImportOptions, LeftOut, OpenedImport};
 use crate::lines::{hexadecimal, leading_digits, shown, words};
 use crate::parsed::{LineParser, ParsedLines};
