@@ -278,6 +278,7 @@ impl Alone {
     }
 
     /// Asserts the invariants of a TLB.
+    #[cfg(test)]
     pub(super) fn check(&self) {
         self.first.iter().for_each(|set| set::check(set));
         assert!(

@@ -2,7 +2,6 @@
 //! and seldom in all lanes at once.
 
 use super::alone::{self, AloneShape};
-use super::entry::EMPTY;
 use super::rows::Rows;
 use super::sixteen::{GROUP_WAYS, SetMoves, WayGroup};
 use super::{PageId, Place, Size, place_in};
@@ -254,6 +253,7 @@ impl Below {
     }
 
     /// Asserts the invariants of a lane. `has_lane` is true if this machine has the lane.
+    #[cfg(test)]
     pub(super) fn check(&self, lane: usize, has_lane: bool) {
         let entries = &self.entries[lane];
         let all: usize = self.second.iter().map(|second| second.len).sum();
@@ -262,7 +262,11 @@ impl Below {
             for set in entries[second.start..][..second.len].chunks(second.groups) {
                 let entries = flat(set);
                 set::check(&entries);
-                assert!(entries[second.ways..].iter().all(|entry| *entry == EMPTY));
+                assert!(
+                    entries[second.ways..]
+                        .iter()
+                        .all(|entry| *entry == super::entry::EMPTY)
+                );
             }
         }
     }

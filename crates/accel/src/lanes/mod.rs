@@ -32,7 +32,6 @@ use alone::Alone;
 use below::Below;
 use broadleaf_tlb::Compiled;
 use broadleaf_tlb::Design;
-use broadleaf_tlb::set;
 use broadleaf_units::{PageNumber, PageSize};
 pub(crate) use entry::{Entry, PageId, Size};
 pub(crate) use family::{FamilyMachines, have_one_first_level};
@@ -129,6 +128,7 @@ impl Tlbs {
     }
 
     /// The number of lanes.
+    #[cfg(test)]
     pub(crate) const fn count(&self) -> usize {
         self.count
     }
@@ -233,6 +233,7 @@ impl Tlbs {
     ///
     /// # Panics
     /// If an invariant does not hold.
+    #[cfg(test)]
     pub(crate) fn check(&self) {
         assert_eq!(self.machines.len(), self.count);
         if let Some(apart) = &self.apart {
@@ -245,7 +246,8 @@ impl Tlbs {
         for lane in 0..self.count {
             for rows in &self.first {
                 let entries: Vec<u32> = rows.lane(lane, self.lanes).collect();
-                entries.chunks(rows.ways()).for_each(set::check);
+                let sets = entries.chunks(rows.ways());
+                sets.for_each(broadleaf_tlb::set::check);
             }
             for (machine, below) in self.below.iter().enumerate() {
                 below.check(lane, self.machines[lane] >> machine & 1 != 0);

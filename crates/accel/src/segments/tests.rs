@@ -120,8 +120,7 @@ fn random_traces_have_the_counts_of_a_replay_in_order() {
 
 /// Machines like Skylake, with second levels of these ways in few sets.
 fn family(ways: &[usize]) -> Vec<Machine> {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/skylake.toml");
-    let skylake = std::fs::read_to_string(file).expect("a machine");
+    let skylake = include_str!("../../../../machines/skylake.toml");
     let machine = |ways: &usize| {
         let entries = format!("entries = {}", 2 * ways);
         let text = skylake.replace("entries = 1536", &entries);
