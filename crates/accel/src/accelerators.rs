@@ -5,6 +5,7 @@
 //! the choice.
 
 use crate::covers::{WhyNot, covers, no_listeners};
+use crate::translation::TeamTranslation;
 use broadleaf_filter::Recency;
 use broadleaf_model::Plan;
 use broadleaf_policy::Foresight;
@@ -48,6 +49,22 @@ pub static ACCELERATORS: &[Accelerator] = &[
         covers: |plan| {
             covers(plan)?;
             enough(plan.policies().len(), "one policy has a TLB of its own")
+        },
+    },
+    Accelerator {
+        name: "families",
+        does: "looks the first level of the TLB up once for all machines that have an equal one",
+        relies_on: "blocks, and second levels that change a first level only by a page's size",
+        covers: |plan| {
+            covers(plan)?;
+            enough(
+                plan.machines().len(),
+                "one machine has a first level of its own",
+            )?;
+            match TeamTranslation::any_share(plan.machines()) {
+                true => Ok(()),
+                false => Err(WhyNot::NotAsked("the first levels of all machines differ")),
+            }
         },
     },
     Accelerator {
@@ -240,6 +257,7 @@ pub fn explain(plan: &Plan) -> Vec<AcceleratorChoice> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use broadleaf_machine::Machine;
     use broadleaf_model::{MemoryLimits, StepsWanted};
 
     fn plan(policies: &[&str], machines: &[&str]) -> Plan {
@@ -274,6 +292,26 @@ mod tests {
             ["blocks", "reduced form", "filter", "words", "fixed walks"]
         );
         assert!(chosen(&plan(&["4k"], &["skylake"]).with_curves()).contains(&"curves"));
+    }
+
+    #[test]
+    fn machines_with_one_first_level_are_a_family() {
+        let of = |machines: Vec<Machine>| {
+            let policy = broadleaf_policy::parse("4k").expect("a policy");
+            Plan::new(vec![policy], machines).expect("a plan")
+        };
+        let machine = |name: &str| broadleaf_machine::machine(name).expect("a machine");
+        let alike = Machine {
+            name: "alike".to_owned(),
+            ..machine("skylake")
+        };
+        let is_chosen = |machines: Vec<Machine>| chosen(&of(machines)).contains(&"families");
+        assert!(is_chosen(vec![machine("skylake"), alike]));
+        assert!(!is_chosen(vec![machine("skylake")]));
+        assert!(!is_chosen(vec![
+            machine("skylake"),
+            machine("skylake-va23")
+        ]));
     }
 
     #[test]

@@ -115,6 +115,12 @@ impl<'a> TeamTranslation<'a> {
         families.flatten().collect()
     }
 
+    /// Returns true if any of these machines are of one family, under one policy.
+    pub(crate) fn any_share(machines: &'a [Machine]) -> bool {
+        let families = Self::families(machines, 1);
+        families.iter().any(|family| family.machines.len() > 1)
+    }
+
     /// A family under `count` policies. `None` if [`Tlbs`] do not take the machines' page sizes.
     fn new(machines: Vec<(usize, &'a Machine)>, count: usize) -> Option<Self> {
         let designs: Vec<_> = machines
