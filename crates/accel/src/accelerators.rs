@@ -59,7 +59,7 @@ pub static ACCELERATORS: &[Accelerator] = &[
             covers(plan)?;
             enough(
                 plan.machines().len(),
-                "one machine has a first level of its own",
+                "there is one machine",
             )?;
             match TeamTranslation::any_share(plan.machines()) {
                 true => Ok(()),
@@ -123,7 +123,7 @@ pub static ACCELERATORS: &[Accelerator] = &[
     },
     Accelerator {
         name: "words",
-        does: "skips words of a recoded trace without making their visits",
+        does: "skips words without making their visits, if the trace is recoded",
         relies_on: "the filter, and first levels that hold each page size in sets of its own",
         covers: |plan| {
             filters(plan)?;
@@ -144,7 +144,7 @@ pub static ACCELERATORS: &[Accelerator] = &[
         relies_on: "policies that are not notified of misses",
         covers: |plan| {
             not_all_notified(plan)?;
-            enough(plan.machines().len(), "one machine has a memory of its own")?;
+            enough(plan.machines().len(), "there is one machine")?;
             enough(most_together(plan), "each machine has a filter of its own")
         },
     },

@@ -57,7 +57,7 @@ impl OneSpace {
         if self.space.replace(self.running) != Some(self.running) && self.has_references {
             return Err(ExportError::NoForm(format!(
                 "holds several address spaces, which a trace of {tool} does not name: record the \
-                 program without --follow-children, or record the program alone that is meant"
+                 program without --follow-children, or record only the program that you mean"
             )));
         }
         self.has_references = true;
