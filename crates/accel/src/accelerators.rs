@@ -57,10 +57,7 @@ pub static ACCELERATORS: &[Accelerator] = &[
         relies_on: "blocks, and second levels that change a first level only by a page's size",
         covers: |plan| {
             covers(plan)?;
-            enough(
-                plan.machines().len(),
-                "there is one machine",
-            )?;
+            enough(plan.machines().len(), "there is one machine")?;
             match TeamTranslation::any_share(plan.machines()) {
                 true => Ok(()),
                 false => Err(WhyNot::NotAsked("the first levels of all machines differ")),
