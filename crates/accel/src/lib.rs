@@ -26,6 +26,8 @@ mod result;
 mod run;
 mod segments;
 mod slot;
+#[cfg(test)]
+mod small_machines;
 mod team;
 mod teams;
 mod translation;

@@ -1,43 +1,7 @@
 //! TLBs that are joined while they differ in strays alone, against separate plain ones.
 
 use super::*;
-
-/// The organisation of Skylake with so few sets that the second level keeps no stray for long.
-fn small_skylake() -> Design {
-    let machine = r#"
-        name = "small"
-        summary = "a test"
-        explanation = "a test"
-        source = "a test"
-        [[tlb]]
-        name = "dtlb-2m"
-        level = 1
-        entries = 8
-        ways = 4
-        replacement = "lru"
-        index = { 2m = "va[21]" }
-        [[tlb]]
-        name = "dtlb-4k"
-        level = 1
-        entries = 16
-        ways = 4
-        replacement = "lru"
-        index = { 4k = "va[13:12]" }
-        [[tlb]]
-        name = "stlb"
-        level = 2
-        entries = 24
-        ways = 12
-        replacement = "lru"
-        index = { 4k = "va[12] ^ va[14]", 2m = "va[22]" }
-        [walk-cycles]
-        4k = 35
-        2m = 21
-    "#;
-    broadleaf_machine::Machine::from_toml(machine)
-        .unwrap()
-        .design
-}
+use crate::small_machines::machine_apart;
 
 /// Several owners of TLBs that are joined whenever they differ in strays alone.
 struct Owners {
@@ -119,7 +83,8 @@ impl Owners {
 #[test]
 fn joined_tlbs_count_as_separate_ones() {
     const OWNERS: usize = 4;
-    let design = small_skylake();
+    // The second level keeps no stray for long.
+    let design = machine_apart(2).design;
     let (mut joins, mut stray_stops, mut removed) = (0, 0, 0);
     for seed in 0..30 {
         let mut random = RandomPages(7_046_029_254_386_353_131 + seed);
