@@ -12,20 +12,22 @@
 //! that differ in strays alone are joined ([`Tlbs::join`]). Families rely on LRU replacement, on
 //! two page sizes, and on page tables that name no frames.
 
+mod families;
+mod groups;
 mod mark;
 mod page_tables;
 #[cfg(test)]
 mod tests;
 
 use crate::batch::Batch;
-use crate::bits::numbers;
 use crate::members::{Members, Superpages};
-use crate::{Entry, FamilyMachines, MOST_LANES, PageId, Stop, Tlbs, have_one_first_level};
+use crate::{Entry, PageId, Stop, Tlbs};
 use broadleaf_machine::Machine;
 use broadleaf_memory::BlockId;
 use broadleaf_units::PageNumber;
+use groups::Group;
 pub(crate) use mark::TlbMark;
-use page_tables::{Group, PageTables};
+use page_tables::PageTables;
 use std::ops::Range;
 
 /// Counts of lookups that missed the first level.
@@ -83,90 +85,7 @@ const APART_BATCHES: u32 = 1;
 const APART: u64 = 4;
 const TOGETHER: u64 = 16;
 
-impl<'a> TeamTranslation<'a> {
-    /// The families of some machines under `count` policies, at least one if there are machines.
-    /// Leaves out machines whose page sizes [`Tlbs`] do not take.
-    ///
-    /// TLBs of all machines of a family can be apart, or of none. Otherwise the TLBs that cannot be
-    /// apart would keep the others side by side.
-    pub(crate) fn families(machines: &'a [Machine], count: usize) -> Vec<Self> {
-        if machines.is_empty() {
-            return Vec::new();
-        }
-        let most = MOST_LANES / count;
-        let mut families: Vec<(bool, Vec<(usize, &'a Machine)>)> = Vec::new();
-        for (number, machine) in machines.iter().enumerate() {
-            let Some(tlbs) = Tlbs::new(&[&machine.design]) else {
-                continue;
-            };
-            let may_be_apart = tlbs.may_be_apart();
-            let fits = |(apart, family): &&mut (bool, Vec<(usize, &Machine)>)| {
-                *apart == may_be_apart
-                    && family.len() < most
-                    && have_one_first_level(&family[0].1.design, &machine.design)
-            };
-            match families.iter_mut().find(fits) {
-                Some((_, family)) => family.push((number, machine)),
-                None => families.push((may_be_apart, vec![(number, machine)])),
-            }
-        }
-        let families = families.into_iter();
-        let families = families.map(|(_, family)| Self::new(family, count));
-        families.flatten().collect()
-    }
-
-    /// Returns true if any of these machines are of one family, under one policy.
-    pub(crate) fn any_share(machines: &'a [Machine]) -> bool {
-        let families = Self::families(machines, 1);
-        families.iter().any(|family| family.machines.len() > 1)
-    }
-
-    /// A family under `count` policies. `None` if [`Tlbs`] do not take the machines' page sizes.
-    fn new(machines: Vec<(usize, &'a Machine)>, count: usize) -> Option<Self> {
-        let designs: Vec<_> = machines
-            .iter()
-            .map(|(_, machine)| &machine.design)
-            .collect();
-        let tlbs = Tlbs::new(&designs)?;
-        Some(Self {
-            groups: vec![Group {
-                members: Members::MAX >> (Members::BITS as usize - count),
-                machines: tlbs.machines(0),
-                misses: vec![Misses::default(); machines.len()],
-            }],
-            misses: vec![vec![Misses::default(); count]; machines.len()],
-            machines,
-            tlbs,
-            until_merge: OFTEN,
-            between: OFTEN,
-            until_layout: OFTEN,
-            apart: false,
-            lookups: 0,
-            missed: 0,
-            progress: Vec::new(),
-        })
-    }
-
-    /// The machines, with their numbers among all machines of the team, and the misses of a member.
-    pub(crate) fn misses_of(
-        &self,
-        member: usize,
-    ) -> impl Iterator<Item = (usize, &'a Machine, Misses)> {
-        let machines = self.machines.iter().enumerate();
-        machines.map(move |(at, &(number, machine))| (number, machine, self.misses(at, member)))
-    }
-
-    /// The misses of one member on one machine of the family.
-    fn misses(&self, machine: usize, member: usize) -> Misses {
-        let mut misses = self.misses[machine][member];
-        let of_group = (self.groups.iter())
-            .find(|group| group.members >> member & group.machines >> machine & 1 != 0);
-        if let Some(group) = of_group {
-            misses.add(&group.misses[machine]);
-        }
-        misses
-    }
-
+impl TeamTranslation<'_> {
     /// Looks pages of a batch up for all members.
     pub(crate) fn look_up(&mut self, batch: &Batch, which: Range<usize>, superpages: &Superpages) {
         self.look_up_for(Members::MAX, batch, which, superpages);
@@ -280,92 +199,6 @@ impl<'a> TeamTranslation<'a> {
         }
     }
 
-    /// Sees to it that every group has none but members of these, or none of them.
-    fn split(&mut self, members: Members) {
-        for number in 0..self.groups.len() {
-            self.split_one(number, members);
-        }
-    }
-
-    /// Splits one group. If it has members inside and outside `members`, those inside become a new
-    /// group, the last one.
-    fn split_one(&mut self, number: usize, members: Members) {
-        let of_group = self.groups[number].members;
-        let (these, others) = (of_group & members, of_group & !members);
-        if these == 0 || others == 0 {
-            return;
-        }
-        let parted = self.tlbs.part(number);
-        if !parted.is_empty() {
-            let first = self.groups.len();
-            self.part(number, &parted);
-            for part in (first..self.groups.len()).chain([number]) {
-                self.split_one(part, members);
-            }
-            return;
-        }
-        self.copy_group(number);
-        self.groups[number].members = others;
-        if let Some(last) = self.groups.last_mut() {
-            last.members = these;
-        }
-        self.tlbs.copy(number);
-    }
-
-    /// Appends a copy of a group, and adds up its misses.
-    fn copy_group(&mut self, number: usize) {
-        let group = &mut self.groups[number];
-        settle(group, &mut self.misses);
-        let copy = group.clone();
-        self.groups.push(copy);
-    }
-
-    /// Parts the machines of a group, which found a page in two sizes.
-    fn part_sizes(
-        &mut self,
-        number: usize,
-        superpages: FamilyMachines,
-        page: (PageNumber, PageId),
-    ) {
-        self.tlbs.part_sizes(number, superpages, page);
-        self.part_group(number);
-    }
-
-    /// Makes a group for the last lane, whose machines had been of this group.
-    fn part_group(&mut self, number: usize) {
-        self.copy_group(number);
-        let last = self.groups.len() - 1;
-        for group in [number, last] {
-            self.groups[group].machines = self.tlbs.machines(group);
-        }
-    }
-
-    /// Gives each machine groups of its own.
-    fn part_machines(&mut self) {
-        let mut number = 0;
-        while number < self.groups.len() {
-            let machines = self.groups[number].machines;
-            let others = machines & machines.wrapping_sub(1);
-            if others == 0 {
-                number += 1;
-            } else {
-                self.tlbs.part_machines(number, others);
-                self.part_group(number);
-            }
-        }
-    }
-
-    /// Makes a group of each of these parts of a group. Their TLBs are the last ones.
-    fn part(&mut self, number: usize, parts: &[Members]) {
-        for &members in parts {
-            self.copy_group(number);
-            self.groups[number].members &= !members;
-            if let Some(last) = self.groups.last_mut() {
-                last.members = members;
-            }
-        }
-    }
-
     /// Removes the entry of a superpage, which holds this page, from the TLBs of some members.
     pub(crate) fn shoot_down_superpage(
         &mut self,
@@ -443,39 +276,6 @@ impl<'a> TeamTranslation<'a> {
         }
     }
 
-    fn merge(&mut self) {
-        let mut lane = 1;
-        while lane < self.groups.len() {
-            lane += usize::from(!self.merges(lane));
-        }
-    }
-
-    /// Merges a group with an earlier one if possible. Returns whether it did.
-    fn merges(&mut self, lane: usize) -> bool {
-        let Group {
-            members, machines, ..
-        } = self.groups[lane];
-        let tlbs = &mut self.tlbs;
-        let alike = (0..lane).find(|other| tlbs.are_alike(*other, lane));
-        if alike.is_some() {
-            tlbs.remove(lane);
-        }
-        let joined = || (0..lane).find(|other| tlbs.join(*other, lane, members));
-        let groups = &self.groups;
-        let merged = alike.or_else(joined).or_else(|| {
-            let mut others = (0..lane).filter(|other| groups[*other].members == members);
-            others.find(|other| self.tlbs.unite(*other, lane))
-        });
-        if let Some(other) = merged {
-            settle(&mut self.groups[other], &mut self.misses);
-            settle(&mut self.groups[lane], &mut self.misses);
-            self.groups[other].members |= members;
-            self.groups[other].machines |= machines;
-            self.groups.swap_remove(lane);
-        }
-        merged.is_some()
-    }
-
     /// Asserts the invariants.
     #[cfg(test)]
     pub(crate) fn check(&self) {
@@ -493,7 +293,7 @@ impl<'a> TeamTranslation<'a> {
                 self.tlbs.machines(lane),
                 "of other machines"
             );
-            for machine in numbers(group.machines) {
+            for machine in crate::bits::numbers(group.machines) {
                 let all: &mut Members = &mut all[machine];
                 assert_eq!(*all & group.members, 0, "a member of two groups");
                 *all |= group.members;
@@ -501,16 +301,6 @@ impl<'a> TeamTranslation<'a> {
         }
         for all in all {
             assert_eq!(all.count_ones() as usize, count, "a member of no group");
-        }
-    }
-}
-
-/// Adds the misses of a group to those of its members.
-fn settle(group: &mut Group, misses: &mut [Vec<Misses>]) {
-    for machine in numbers(group.machines) {
-        let counted = std::mem::take(&mut group.misses[machine]);
-        for member in numbers(group.members) {
-            misses[machine][member].add(&counted);
         }
     }
 }

@@ -1,19 +1,10 @@
-//! Groups of policies, and their page tables for lookups that miss.
+//! The page tables of all groups, for lookups that miss.
 
 use super::Misses;
-use crate::members::{Members, Superpages};
-use crate::{FamilyMachines, PageId, Size, Walks};
+use super::groups::Group;
+use crate::members::Superpages;
+use crate::{PageId, Size, Walks};
 use broadleaf_memory::BlockId;
-
-/// Policies whose TLBs hold the same entries in the same order, on each of some machines.
-#[derive(Clone, Debug)]
-pub(super) struct Group {
-    pub(super) members: Members,
-    /// The machines whose TLBs share a lane.
-    pub(super) machines: FamilyMachines,
-    /// By machine of the family: the misses of each member since the members came together.
-    pub(super) misses: Vec<Misses>,
-}
 
 /// The page tables of all groups, for lookups that miss.
 pub(super) struct PageTables<'a> {

@@ -1,6 +1,7 @@
 //! Families of machines against each machine by itself, on random lookups.
 
 use super::*;
+use crate::MOST_LANES;
 use crate::small_machines::{FIRST_LEVEL, machine_apart, machine_of_ways, random_machine};
 use broadleaf_model::{Items, Plan};
 use broadleaf_trace::synth::SplitMix64;
