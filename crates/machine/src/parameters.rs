@@ -3,7 +3,7 @@
 
 use broadleaf_cache::LineReplacement;
 use broadleaf_tlb::{CatalogueChoice, Organisation, Parametric, Replacement, StructureParameter};
-use broadleaf_units::did_you_mean;
+use broadleaf_units::no_key;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::{Spanned, Value};
@@ -109,13 +109,7 @@ fn refuse_unknown(
     let Some((key, value)) = unknown.next() else {
         return Ok(());
     };
-    let message = reason(key).unwrap_or_else(|| {
-        let near = did_you_mean(key, known.iter().copied());
-        format!(
-            "no key is called {key:?} here{near} (there are {})",
-            known.join(", ")
-        )
-    });
+    let message = reason(key).unwrap_or_else(|| no_key(key, &known));
     Err((value.span().start, message))
 }
 

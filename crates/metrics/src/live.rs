@@ -223,6 +223,8 @@ pub struct RunFigures {
     /// program: system time that the program takes itself where it gets superpages at faults.
     /// `None` without a governor.
     pub acting_cpu_seconds: Option<f64>,
+    /// The superpages that the governor made; `None` without a governor.
+    pub promotions: Option<u64>,
     /// Loads that missed all TLBs; `None` if the processor does not count them.
     pub tlb_misses: Option<u64>,
     /// Cycles of the program; `None` if the processor does not count them.

@@ -137,15 +137,6 @@ pub fn unknown<'a>(
     ))
 }
 
-/// The failure for an unknown key in a table of a file.
-pub fn no_key(found: &str, known: &[&str]) -> String {
-    let near = did_you_mean(found, known.iter().copied());
-    format!(
-        "no key is called {found:?} here{near} (there are {})",
-        known.join(", ")
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::{apart, policy};

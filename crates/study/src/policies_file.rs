@@ -13,7 +13,7 @@ use std::path::Path;
 
 use broadleaf_metrics::{CellResult, Comparison};
 use broadleaf_policy::{Expression, ParseError, Policy};
-use broadleaf_units::plain_toml;
+use broadleaf_units::{no_key, plain_toml};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -126,8 +126,7 @@ impl InFile<'_> {
                             return Err(self.wrong(value.span(), "this has to be a text"));
                         }
                         (other, _) => {
-                            let message =
-                                format!("no key is called {other:?}: there are policy and summary");
+                            let message = no_key(other, &["policy", "summary"]);
                             return Err(self.wrong(key.span(), &message));
                         }
                     }

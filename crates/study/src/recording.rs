@@ -121,8 +121,8 @@ pub fn claim_free_name(program: &OsStr) -> Result<(PathBuf, Direct), Failure> {
     ))
 }
 
-/// Completes the output of a recording. Warns if the run times that it holds are those of more
-/// processes than were recorded.
+/// Completes the output of a recording. Warns if the program has processes that were not recorded,
+/// and if its run times are those of all.
 ///
 /// # Errors
 /// If the recording failed, or the output cannot be completed. The message names the part of the
@@ -138,9 +138,23 @@ pub fn finish(
     if let Some(head) = &finished.new_head {
         output.replace_start(head).map_err(failed)?;
         log::warn!("warning: {UNRECORDED_CHILDREN}");
+    } else if let Some(lacking) = lacking_children(finished.unrecorded_children) {
+        log::warn!("warning: {lacking}");
     }
     output.finish().map_err(failed)?;
     Ok(finished)
+}
+
+/// A sentence on the forked processes that a recording lacks; `None` if it lacks none.
+fn lacking_children(count: u64) -> Option<String> {
+    let lacked = match count {
+        0 => return None,
+        1 => "a child process".to_owned(),
+        _ => format!("{} child processes", grouped(count)),
+    };
+    Some(format!(
+        "the trace lacks {lacked}: --follow-children records them"
+    ))
 }
 
 /// The size of a recording, and the program's end.

@@ -27,9 +27,9 @@ pub(crate) struct FinishedReplay<'a> {
     pub(crate) trace: &'a Path,
     pub(crate) reading: TraceReading,
     pub(crate) threads: usize,
-    /// Holds the reduced form of the trace, or keeps the form, when the footprint is measured.
     /// The policies that were given as values.
     pub(crate) given: &'a [GivenPolicy],
+    /// Holds the reduced form of the trace, or keeps the form, when the footprint is measured.
     pub(crate) cache: Option<&'a TraceCache>,
     pub(crate) asked: MemoryAsked,
     /// True if other traces were replayed before in the same memory. Their remaining pages take

@@ -35,7 +35,8 @@ pub struct FaultCosts {
     pub base_nanos: u64,
     /// A fault that maps a zeroed huge page, and the removal of the page.
     pub huge_nanos: u64,
-    /// The copy of a block of resident base pages into a huge page.
+    /// The copy of a block of resident base pages into a huge page: in the program where the
+    /// governor made its huge pages, and otherwise in a trial.
     pub collapse_nanos: u64,
 }
 

@@ -35,7 +35,7 @@ pub use colour::{
 pub use described::Described;
 pub use geometry::Geometry;
 pub use ids::{Asid, CoreId, FileId, SiteId, SpaceId, ThreadId};
-pub use nearest::did_you_mean;
+pub use nearest::{did_you_mean, no_key};
 pub use page::{BlockNumber, LineNumber, PageNumber, PageSize, ShortName, VirtAddr};
 pub use page_sizes::{LARGEST_ORDER, MOST_LEVELS, PageSizes, PageSizesError};
 pub use parameter::{AllowedValues, StructureParameter, StructureParameterError, StructureValue};

@@ -45,6 +45,13 @@ pub fn did_you_mean<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>)
     }
 }
 
+/// The refusal of a key that a table of a file does not have, with the nearest keys and all.
+pub fn no_key(found: &str, known: &[&str]) -> String {
+    let near = did_you_mean(found, known.iter().copied());
+    let known = known.join(", ");
+    format!("no key is called {found:?} here{near} (there are {known})")
+}
+
 /// Returns letters and digits in lower case, so that `THP_always` equals `thp-always`.
 fn plain(name: &str) -> String {
     name.chars()

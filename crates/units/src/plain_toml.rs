@@ -3,6 +3,9 @@
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::no_key;
 
 /// A message of the TOML reader, in words that do not name types of the program. A message of
 /// another form stays.
@@ -19,6 +22,9 @@ pub fn plain_toml(message: &str) -> String {
     }
     if let Some(key) = message.strip_prefix("missing field ") {
         return format!("the key {} is missing", key.trim_matches('`'));
+    }
+    if let Some(names) = message.strip_prefix("unknown field ") {
+        return unknown_key(names);
     }
     let mut starts = ["invalid type: ", "invalid value: "].into_iter();
     let Some(rest) = starts.find_map(|start| message.strip_prefix(start)) else {
@@ -38,6 +44,13 @@ pub fn plain_toml(message: &str) -> String {
             expected_value(expected)
         ),
     }
+}
+
+/// The refusal of a key. `names` has it and then the keys that there are, each between backticks.
+fn unknown_key(names: &str) -> String {
+    let mut names = names.split('`').skip(1).step_by(2);
+    let key = names.next().unwrap_or_default();
+    no_key(key, &names.collect::<Vec<&str>>())
 }
 
 fn found_value(found: &str) -> String {
@@ -125,6 +138,14 @@ mod tests {
                 "this is a list, and a table is expected",
             ),
             ("missing field `index`", "the key index is missing"),
+            (
+                "unknown field `cyles`, expected one of `name`, `cycles`, `tlb`",
+                "no key is called \"cyles\" here; did you mean cycles? (there are name, cycles, tlb)",
+            ),
+            (
+                "unknown field `x`, expected `name` or `tlb`",
+                "no key is called \"x\" here (there are name, tlb)",
+            ),
             (
                 "string values must be quoted, expected literal string",
                 "a text or a size needs quotation marks, as in key = \"64M\"",

@@ -3,6 +3,7 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
+use broadleaf_live::service::keys_in_help;
 use clap::Args;
 
 use super::TableOrJson;
@@ -22,7 +23,7 @@ use crate::say::LogFormat;
 /// Under systemd, a unit of the type notify learns when the service is ready, when it reads its
 /// file again, and how many processes it governs.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(after_long_help = format!("\
 Examples:
   broadleaf service rules.toml --once                        list the processes that the rules pick
   broadleaf service rules.toml --once --format json | jq '.processes[].command'
@@ -40,7 +41,9 @@ A file:
   user = \"postgres\"
   policy = \"pop-461\"
 
-Programs of other users need CAP_SYS_NICE, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH.")]
+{}
+
+Programs of other users need CAP_SYS_NICE, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH.", keys_in_help()))]
 pub(crate) struct ServiceArgs {
     /// The rules, a TOML file
     pub(crate) file: PathBuf,

@@ -2,6 +2,7 @@
 
 use crate::view::OutOfReach;
 use broadleaf_policy::ParseError;
+use broadleaf_units::no_key;
 use std::ops::Range;
 
 /// A fault of a rules file, with its place.
@@ -27,12 +28,12 @@ pub enum Fault {
     )]
     NoRule,
     /// The key is unknown.
-    #[error("no key is called {found:?} here: there are {}", known.join(", "))]
+    #[error("{}", no_key(found, known))]
     UnknownKey {
         /// The key in the file.
         found: String,
         /// The valid keys.
-        known: &'static [&'static str],
+        known: Vec<&'static str>,
     },
     /// The user is unknown.
     #[error("no user of this machine is called {0:?}")]

@@ -16,6 +16,7 @@
 //! ```
 
 use super::fault::{Fault, Wrong};
+use super::keys::{at_top, in_defaults, in_rule};
 use super::reader::{TableReader, invalid, whole};
 use super::rules::{Care, Matches, Rule, ServiceRules, Then};
 use crate::budget::{Budgets, percent};
@@ -30,30 +31,6 @@ use wildmatch::WildMatch;
 
 /// A function that returns the number of a user by name.
 pub type Users<'a> = dyn Fn(&str) -> Option<u32> + 'a;
-
-/// The keys at the top of the file.
-const TOP: &[&str] = &[
-    "discover",
-    "max_cpu_together",
-    "keep_free",
-    "max_pressure",
-    "defaults",
-    "rule",
-];
-/// The keys of the defaults.
-const DEFAULTS: &[&str] = &["policy", "max_added", "interval", "max_cpu", "max_stall"];
-/// The keys of a rule.
-const RULE: &[&str] = &[
-    "command",
-    "user",
-    "cgroup",
-    "ignore",
-    "policy",
-    "max_added",
-    "interval",
-    "max_cpu",
-    "max_stall",
-];
 
 /// The default policy.
 const POLICY: &str = "pop-256";
@@ -71,7 +48,7 @@ impl ServiceRules {
     pub fn parse(text: &str, users: &Users<'_>) -> Result<Self, Wrong> {
         let parsed = DeTable::parse(text)
             .map_err(|error| invalid(error.span().unwrap_or(0..0), plain_toml(error.message())))?;
-        let top = TableReader::of(parsed.get_ref(), TOP)?;
+        let top = TableReader::of(parsed.get_ref(), at_top())?;
         let discover = top.number("discover", 1..=3600, "seconds")?;
         let mut care = Care {
             policy: POLICY.to_owned(),
@@ -89,7 +66,7 @@ impl ServiceRules {
         let cpu_together = top.parsed("max_cpu_together", percent)?;
         if let Some(defaults) = top.get("defaults") {
             let table = table_of(defaults, "defaults has to be a table: [defaults]")?;
-            care = care_of(&TableReader::of(table, DEFAULTS)?, &care)?;
+            care = care_of(&TableReader::of(table, in_defaults())?, &care)?;
         }
         let rules = match top.get("rule") {
             None => {
@@ -176,7 +153,7 @@ fn rule_of(
     defaults: &Care,
     users: &Users<'_>,
 ) -> Result<Rule, Wrong> {
-    let rule = TableReader::of(table_of(value, "a rule is a table: [[rule]]")?, RULE)?;
+    let rule = TableReader::of(table_of(value, "a rule is a table: [[rule]]")?, in_rule())?;
     let glob = |key| match rule.text(key)? {
         Some(("", at)) => Err(invalid(at, format!("{key} is empty, and fits nothing"))),
         Some((glob, _)) => Ok(Some(WildMatch::new(glob))),
@@ -193,7 +170,7 @@ fn rule_of(
         return Err(invalid(value.span(), message));
     }
     let then = if rule.flag("ignore")? {
-        let mut idle = DEFAULTS.iter().filter_map(|key| rule.key(key));
+        let mut idle = in_defaults().into_iter().filter_map(|key| rule.key(key));
         if let Some(at) = idle.next() {
             return Err(invalid(at, "means nothing where processes are ignored"));
         }

@@ -5,11 +5,13 @@
 
 mod fault;
 mod file;
+mod keys;
 mod reader;
 mod rules;
 
 pub use fault::{Fault, Wrong};
 pub use file::Users;
+pub use keys::{KEYS, KeyPlace, ServiceKey};
 pub use rules::{Care, Matches, Rule, ServiceRules, Then, Traits};
 
 #[cfg(test)]

@@ -21,10 +21,7 @@ impl<'a> TableReader<'a> {
     ///
     /// # Errors
     /// Returns the first key that is not among the `known` keys.
-    pub(super) fn of(
-        table: &'a DeTable<'a>,
-        known: &'static [&'static str],
-    ) -> Result<Self, Wrong> {
+    pub(super) fn of(table: &'a DeTable<'a>, known: Vec<&'static str>) -> Result<Self, Wrong> {
         let strange = table
             .keys()
             .filter(|key| !known.contains(&&**key.get_ref()));

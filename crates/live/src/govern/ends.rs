@@ -203,7 +203,7 @@ impl Turns<'_> {
             };
             (
                 status,
-                Some((governor.spent(), governor.ward().tally().huge_bytes_peak)),
+                Some((governor.spent(), governor.ward().tally().clone())),
             )
         } else {
             let ended = ending(child, self.signals);
@@ -233,10 +233,11 @@ impl Turns<'_> {
             system_seconds: usage.cpu.saturating_sub(usage.user).as_secs_f64(),
             page_faults: usage.faults,
             rss_bytes_peak: usage.rss_bytes_peak,
-            governor_cpu_seconds: spent
+            governor_cpu_seconds: (spent.as_ref())
                 .map(|(spent, _)| (spent.looking + spent.acting).as_secs_f64()),
-            acting_cpu_seconds: spent.map(|(spent, _)| spent.acting.as_secs_f64()),
-            huge_bytes_peak: spent.map(|(_, huge)| huge),
+            acting_cpu_seconds: (spent.as_ref()).map(|(spent, _)| spent.acting.as_secs_f64()),
+            huge_bytes_peak: spent.as_ref().map(|(_, tally)| tally.huge_bytes_peak),
+            promotions: spent.as_ref().map(|(_, tally)| tally.promotions),
             tlb_misses: counters.tlb_misses(),
             cycles: counters.cycles(),
         };

@@ -2,6 +2,7 @@
 
 mod account;
 mod finding;
+mod help;
 mod manager;
 mod metrics;
 mod once;
@@ -24,6 +25,7 @@ use crate::obstacles::obstacles;
 use broadleaf_study::failure::Failure;
 use broadleaf_study::output::shown;
 use broadleaf_study::provenance::provenance;
+pub use help::keys_in_help;
 use metrics::Metrics;
 use state::ServiceState;
 use turn::ServiceLoop;

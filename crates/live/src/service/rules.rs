@@ -92,7 +92,6 @@ fn refusal(file: &InFile<'_>, wrong: &Wrong) -> Failure {
             },
         },
         Fault::NoRule => Failure::Wrong(format!("{}: {wrong}", file.name)),
-        Fault::UnknownKey { found, known } => file.wrong(at, &names::no_key(found, known)),
         fault => file.wrong(at, &fault.to_string()),
     }
 }

@@ -218,6 +218,12 @@ fn errors_name_the_line_and_the_key() {
             "did you mean entries?",
         ),
         ("\"lru\"", "\"lur\"", "replacement", "did you mean lru?"),
+        (
+            "[walk-cycles]",
+            "[walk-cyles]",
+            "[walk-cyles]",
+            "did you mean walk-cycles",
+        ),
     ] {
         let (line, found_key, found) = wrong(from, to);
         assert_eq!(found_key, key, "{to}: {found}");

@@ -350,7 +350,7 @@ fn a_wrong_processor_table_is_refused() {
             "vendor = \"a\"\nfamily = 1\nparts = [1]",
             "vendor and family has no parts",
         ),
-        ("names = [\"a\"]\nsize = 3", "unknown field"),
+        ("names = [\"a\"]\nsize = 3", "no key is called \"size\""),
     ] {
         let text = machine_text("skylake").expect("a text");
         let text = format!("{text}\n[[processor]]\n{table}\n");

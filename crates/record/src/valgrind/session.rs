@@ -137,6 +137,8 @@ pub struct Finished<W> {
     /// The head of the trace with a note that is known at the end alone; `None` without such a
     /// note. It replaces as many bytes at the start of the output.
     pub new_head: Option<Vec<u8>>,
+    /// The processes that the recorded ones forked, and that the trace lacks.
+    pub unrecorded_children: u64,
     /// The time from the program's start to its end and the last byte.
     pub elapsed: Duration,
 }
@@ -159,6 +161,7 @@ impl<W> Finished<W> {
             likely_cause,
             guest,
             new_head,
+            unrecorded_children,
             elapsed,
         } = self;
         let rest = Finished {
@@ -170,6 +173,7 @@ impl<W> Finished<W> {
             likely_cause,
             guest,
             new_head,
+            unrecorded_children,
             elapsed,
         };
         (output, rest)
@@ -275,7 +279,11 @@ pub fn record<W: Write + Send>(
     if counted.processes == 0 {
         return Err(RecordError::NothingRecorded(status));
     }
-    let lacks_children = header.room > 0 && shared.forks() > 0;
+    let unrecorded_children = match options.follow_children {
+        true => 0,
+        false => shared.forks(),
+    };
+    let lacks_children = header.room > 0 && unrecorded_children > 0;
     let new_head = match lacks_children && header.note_in_room(UNRECORDED_CHILDREN.into()) {
         true => Some(head_bytes(&header)?),
         false => None,
@@ -296,6 +304,7 @@ pub fn record<W: Write + Send>(
         },
         guest: system.map(|system| workplace.report(&system)),
         new_head,
+        unrecorded_children,
         elapsed: began.elapsed(),
     })
 }

@@ -1,9 +1,10 @@
 //! The header of a recording, as JSON and as facts.
 
-use broadleaf_trace::{Grain, Header};
+use broadleaf_trace::{EndRun, FaultCosts, Grain, Header, MeasuredEnds};
 use serde_json::{Value, json};
 
 use super::shown;
+use crate::measured_ends::measured_sentence;
 use crate::windows::{plan_json, sentence};
 
 pub(super) fn as_json(header: &Header) -> Value {
@@ -22,8 +23,47 @@ pub(super) fn as_json(header: &Header) -> Value {
         "events": options.events,
         "children": options.children,
         "windows": header.windows.map(|plan| plan_json(&plan)),
+        "measured": header.measured.as_ref().map(measured_json),
         "notes": header.notes,
     })
+}
+
+/// The runs of each round, with base pages and with huge pages, and the costs of page faults. A
+/// cost that is not known is null.
+fn measured_json(measured: &MeasuredEnds) -> Value {
+    let run = |run: &EndRun| {
+        json!({
+            "user_seconds": run.user_micros as f64 * 1e-6,
+            "system_seconds": run.system_micros as f64 * 1e-6,
+            "elapsed_seconds": run.elapsed_micros as f64 * 1e-6,
+            "page_faults": run.faults,
+            "rss_bytes_peak": run.rss_bytes_peak,
+            "huge_bytes_peak": run.huge_bytes_peak,
+        })
+    };
+    let rounds = measured.rounds.iter();
+    let rounds =
+        rounds.map(|[base, huge]| json!({ "base_pages": run(base), "huge_pages": run(huge) }));
+    let known = |nanos: u64| Some(nanos).filter(|nanos| *nanos > 0);
+    json!({
+        "rounds": rounds.collect::<Vec<Value>>(),
+        "fault_nanoseconds": {
+            "base_page": known(measured.costs.base_nanos),
+            "huge_page": known(measured.costs.huge_nanos),
+            "copy_into_huge_page": known(measured.costs.collapse_nanos),
+        },
+    })
+}
+
+/// The costs of page faults in words, if all are known.
+fn fault_costs(costs: FaultCosts) -> Option<String> {
+    let micros = |nanos: u64| (nanos > 0).then_some(nanos as f64 * 1e-3);
+    Some(format!(
+        "{:.2} us a page fault, {:.0} us a fault of a huge page, {:.0} us a copy into a huge page",
+        micros(costs.base_nanos)?,
+        micros(costs.huge_nanos)?,
+        micros(costs.collapse_nanos)?
+    ))
 }
 
 /// Labels and texts, without those that the header leaves empty.
@@ -66,6 +106,10 @@ pub(super) fn facts(header: &Header) -> Vec<(&'static str, String)> {
     };
     facts.push(("holds", format!("{grain}{also}")));
     facts.extend(header.windows.map(|plan| ("windows", sentence(&plan))));
+    if let Some(measured) = &header.measured {
+        facts.push(("measured", measured_sentence(measured)));
+        facts.extend(fault_costs(measured.costs).map(|costs| ("measured", costs)));
+    }
     facts.extend(header.notes.iter().map(|note| ("note", note.clone())));
     facts
 }

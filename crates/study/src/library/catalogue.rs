@@ -273,7 +273,7 @@ mod tests {
             ),
             (
                 &format!("{head}name = \"a\"\naddress = \"b.csv\"\nsize = 1\n"),
-                "unknown field `size`",
+                "no key is called \"size\"",
             ),
         ] {
             let error = read(text).unwrap_err();

@@ -13,6 +13,7 @@ use broadleaf_trace::MeasuredEnds;
 
 use super::cost::{WalkCost, long_walks};
 use super::density::WeighedCycles;
+use crate::answer::kernel::files_of;
 use crate::measured_ends::{EndsSummary, summary};
 
 /// The policy whose walks are those of the end with huge pages.
@@ -145,8 +146,7 @@ impl BothEnds<'_> {
     }
 
     /// Returns the system time that page sizes change: at the least system time that is likely, in
-    /// the middle, and at the most. The most is that of a governor, which saves no fault of a
-    /// policy that makes huge pages at first faults. Returns `None` if a cost was not measured.
+    /// the middle, and at the most. Returns `None` if a cost was not measured.
     fn fault_costs(&self, result: &CellResult) -> Option<[FaultSeconds; 3]> {
         let costs = &self.measured.costs;
         let seconds = |count: f64, nanos: u64| match (count == 0.0, nanos) {
@@ -155,30 +155,64 @@ impl BothEnds<'_> {
             (false, nanos) => Some(count * nanos as f64 * 1e-9),
         };
         let huge = result.promotions as f64;
-        // A policy that saves most faults of its huge pages makes them at the first fault. Others
-        // copy pages that are there. A governor copies the pages of the first fault as well.
-        let saves_faults = u64::try_from(result.faults_saved);
-        let at_first = saves_faults.is_ok_and(|saved| saved >= result.promotions * 256);
-        let paid = match at_first {
-            true => seconds(huge, costs.huge_nanos)?,
-            false => seconds(huge, costs.collapse_nanos)?,
-        };
-        let copied = seconds(huge, costs.collapse_nanos).unwrap_or(paid);
         let saved = seconds(result.faults_saved as f64, costs.base_nanos)?;
         let unsure = UNSURE_FAULTS * saved.abs();
-        // A governor comes after the first touch of a page, and saves no fault.
-        let saved_at_least = if at_first { 0.0 } else { saved - unsure };
+        let copied = seconds(huge, costs.collapse_nanos);
+        // The governor comes after the first touch of a page. It copies pages into every huge page,
+        // and saves few faults or none.
+        let (paid, least_paid, saved_by_governor) = match makes(result) {
+            Makes::AtFaults => {
+                let paid = seconds(huge, costs.huge_nanos)?;
+                (paid, paid, saved)
+            }
+            Makes::AtFirstTouches => {
+                let paid = seconds(huge, costs.huge_nanos)?;
+                (copied?, paid, 0.0)
+            }
+            Makes::ByCopies => (copied?, copied?, saved),
+        };
+        let most_paid = copied.map_or(paid, |copied| copied.max(paid));
         Some([
             FaultSeconds {
                 saved: saved + unsure,
-                paid: paid * (1.0 - UNSURE_FAULTS),
+                paid: least_paid * (1.0 - UNSURE_FAULTS),
             },
-            FaultSeconds { saved, paid },
             FaultSeconds {
-                saved: saved_at_least,
-                paid: paid.max(copied) * (1.0 + UNSURE_FAULTS),
+                saved: saved_by_governor,
+                paid,
+            },
+            FaultSeconds {
+                saved: saved.min(0.0),
+                paid: most_paid * (1.0 + UNSURE_FAULTS),
             },
         ])
+    }
+}
+
+/// The way in which huge pages of a policy are made where the policy runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Makes {
+    /// The kernel makes them at page faults.
+    AtFaults,
+    /// The policy wants them at the first touch, and only the governor runs it.
+    AtFirstTouches,
+    /// Pages that were touched before are copied.
+    ByCopies,
+}
+
+/// Returns the way in which the huge pages of a policy are made.
+fn makes(result: &CellResult) -> Makes {
+    let absent = result.extra_zeroed_pages + result.extra_disk_read_pages;
+    let absent = i128::from(absent) + i128::from(result.faults_saved);
+    let pages = i128::from(result.promotions) * 512;
+    let present = pages - absent;
+    let is_by_kernel = result.policy == ALL_HUGE || files_of(&result.policy).is_some();
+    match (is_by_kernel, present) {
+        // The kernel's daemon copies, and may make some of them.
+        (true, present) if 2 * present < pages => Makes::AtFaults,
+        // A first touch has a page present.
+        (false, present) if present <= i128::from(result.promotions) => Makes::AtFirstTouches,
+        _ => Makes::ByCopies,
     }
 }
 
@@ -206,11 +240,23 @@ mod tests {
             policy: policy.to_owned(),
             l1_misses: walks,
             l2_misses: walks,
-            faults_saved: 511 * 4 * i64::from(policy == "greedy"),
+            faults_saved: 4 * saved_by_block(policy),
             promotions: if policy == "4k" { 0 } else { 4 },
             ..CellResult::default()
         }
     }
+
+    /// The faults that a block saves: those of the pages that are touched after the promotion.
+    fn saved_by_block(policy: &str) -> i64 {
+        match policy {
+            "greedy" | FIRST_TOUCH => 511,
+            "pop-64" => 448,
+            _ => 0,
+        }
+    }
+
+    /// A policy that makes huge pages at first touches, and that no kernel has.
+    const FIRST_TOUCH: &str = "promote if place == 0";
 
     /// The run time of a policy with `walks` walks, from equal rounds. Base pages have 1,000 walks,
     /// and huge pages none.
@@ -311,6 +357,17 @@ mod tests {
         assert_eq!(high, 110_200.0);
         // This policy saves no fault and copies the pages that are there.
         assert_eq!(of("pop-256", 500, all).unwrap()[1], 102_000.0);
+        // The governor copies what is there, and may save fewer faults.
+        let some_saved = of("pop-64", 500, all).unwrap();
+        assert_eq!(
+            some_saved[0],
+            (92_000.0 - 1792.0 * 1.1 + 2000.0_f64 * 0.9).round()
+        );
+        assert_eq!(some_saved[1], 100_000.0 - 1792.0 + 2000.0);
+        assert_eq!(some_saved[2], 110_200.0);
+        // It is too late for first touches. At best they go as in the kernel.
+        let none_saved = of(FIRST_TOUCH, 500, all).unwrap();
+        assert_eq!(none_saved, [low, 102_000.0, 110_200.0]);
         // A cost that is not known gives no figure, unless it is of no use.
         assert_eq!(of("greedy", 0, costs(0, 100_000, 1)), None);
         assert_eq!(of("greedy", 0, costs(1000, 0, 500_000)), None);

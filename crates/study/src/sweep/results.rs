@@ -9,8 +9,8 @@ use broadleaf_report::{Align, Column, Grid, MeansPanel, View, command_line, mean
 
 use super::data_set::DataSet;
 use crate::failure::Failure;
-use crate::names::no_key;
 use crate::output::shown;
+use broadleaf_units::no_key;
 
 /// The columns that a table without `--by` groups rows by.
 const USUAL_GROUPS: [&str; 3] = ["experiment", "policy", "machine"];

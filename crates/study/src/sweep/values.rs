@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 use super::keys::KeyTable;
 use crate::failure::Failure;
 use crate::in_file::InFile;
-use crate::names::no_key;
+use broadleaf_units::no_key;
 
 /// A text of the file, with its place.
 #[derive(Clone, Debug)]
