@@ -45,7 +45,7 @@ pub use linux::{
     Abilities, ChaseBacking, ChaseCost, ChaseTimer, Description, EntryRun, KernelTables, Linux,
     MeasuredFaultCosts, Obstacle, SpanCost, ThpControl, ThpSetting, Usage, allow_only_advised,
     allow_thp, core_clock, forbid_thp, ignore_thp_switches, measure_fault_costs, pin, thp_control,
-    wait_for,
+    touch_free_memory, wait_for,
 };
 pub use plan::{Came, Outcome, PromotionRun, TickPlan};
 pub use seen::{

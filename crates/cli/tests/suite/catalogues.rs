@@ -1,7 +1,7 @@
 //! `list`, `explain`, help, completions and manual pages.
 
 use crate::support;
-use crate::support::{run, succeeded};
+use crate::support::{run, stderr, succeeded};
 use serde_json::Value;
 
 const LISTS: [&str; 12] = [
@@ -150,6 +150,19 @@ fn an_explanation_names_parameters_and_source() {
         text.contains("1536 entries, in 128 sets of 12 ways") && text.contains("35 cycles"),
         "{text}"
     );
+    let one = "single:entries=512";
+    let text = succeeded(&run(&["explain", one]));
+    assert!(text.starts_with("single:entries=512 (machine)"), "{text}");
+    assert!(text.contains("512 entries"), "{text}");
+    let grid = "single:entries=64|128";
+    let text = succeeded(&run(&["explain", grid]));
+    assert!(text.contains("single:entries=128\n"), "{text}");
+    let next = "broadleaf compare TRACE --machine 'single:entries=64|128'";
+    assert!(text.contains(next), "{text}");
+    let wrong = run(&["explain", "single:entrys=64"]);
+    assert!(stderr(&wrong).contains("did you mean entries?"));
+    let text = succeeded(&run(&["explain", "neoverse*"]));
+    assert!(text.contains("neoverse-n1-aggregating\n"), "{text}");
     let text = succeeded(&run(&["explain", "refusal_not_covered"]));
     assert!(text.starts_with("not_covered (refusal): "), "{text}");
 }

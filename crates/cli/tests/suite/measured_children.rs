@@ -58,6 +58,19 @@ fn measured_times_of_unrecorded_children_are_marked() {
         let is_it = |note: &Value| note.as_str().is_some_and(|note| note.starts_with(LACKS));
         assert_eq!(notes.iter().any(is_it), lacks, "{options:?}: {notes:?}");
         let trace = trace.to_str().expect("UTF-8");
+        let info = succeeded(&run(&["info", trace, "--format", "json"]));
+        let info: Value = serde_json::from_str(&info).expect("JSON");
+        let measured = &info["header"]["measured"];
+        if options.is_empty() {
+            assert!(measured.is_null(), "{measured}");
+        } else {
+            assert_eq!(measured["rounds"].as_array().map(Vec::len), Some(1));
+            let copy = &measured["fault_nanoseconds"]["copy_into_huge_page"];
+            assert!(
+                copy.as_u64().is_some_and(|nanos| nanos > 10_000),
+                "{measured}"
+            );
+        }
         for command in ["info", "advise"] {
             let text = succeeded(&run(&[command, trace])).replace('\n', " ");
             assert_eq!(text.contains(LACKS), lacks, "{command} {options:?}: {text}");

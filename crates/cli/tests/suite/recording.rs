@@ -191,11 +191,17 @@ fn children_are_followed_on_demand() {
         let mut arguments = vec!["record", "-o", trace.to_str().unwrap()];
         arguments.extend(more);
         arguments.extend(["--", "sh", "-c", "cat /etc/hostname; echo done"]);
-        succeeded(&run(&arguments));
-        info(&trace, &[])["processes"].as_array().unwrap().len()
+        let output = run(&arguments);
+        succeeded(&output);
+        let processes = info(&trace, &[])["processes"].as_array().unwrap().len();
+        (
+            processes,
+            stderr(&output).contains("the trace lacks a child process"),
+        )
     };
-    assert_eq!(processes("one.bl", &[]), 1);
-    assert!(processes("all.bl", &["--follow-children"]) >= 2);
+    assert_eq!(processes("one.bl", &[]), (1, true));
+    let (all, lacks) = processes("all.bl", &["--follow-children"]);
+    assert!(all >= 2 && !lacks);
 }
 
 /// Waits until the recording has `bytes` bytes, or gives up.

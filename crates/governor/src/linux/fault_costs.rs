@@ -1,14 +1,10 @@
 //! The processor time of page faults on this machine, by trial in this process.
-#![allow(unsafe_code, reason = "mappings of this process")]
+#![allow(unsafe_code, reason = "times of this thread")]
 
 use super::calls::MADV_COLLAPSE;
-use std::ptr;
+use super::own_memory::{BLOCK, OwnMemory, PAGE};
 use std::time::Duration;
 
-/// The size of a block: a huge page.
-const BLOCK: usize = 2 << 20;
-/// The size of a base page.
-const PAGE: usize = 4 << 10;
 /// The number of blocks of a trial.
 const BLOCKS: usize = 16;
 /// The number of trials. The median counts.
@@ -79,7 +75,7 @@ fn middle(mut times: Vec<Duration>) -> Option<Duration> {
 fn trial(advice: i32, step: usize) -> Option<FaultTrial> {
     let faults = faults();
     let began = thread_time();
-    let memory = Memory::new(advice)?;
+    let memory = OwnMemory::new(BLOCKS, advice)?;
     memory.touch(step);
     let resident = memory.resident_pages(step);
     let touched = thread_time();
@@ -96,82 +92,12 @@ fn trial(advice: i32, step: usize) -> Option<FaultTrial> {
 
 /// Returns the time to collapse a block of resident base pages.
 fn collapse() -> Option<Duration> {
-    let memory = Memory::new(libc::MADV_NOHUGEPAGE)?;
+    let memory = OwnMemory::new(BLOCKS, libc::MADV_NOHUGEPAGE)?;
     memory.touch(PAGE);
     memory.advise(libc::MADV_HUGEPAGE)?;
     let began = thread_time();
     memory.advise(MADV_COLLAPSE)?;
     Some(thread_time().checked_sub(began)? / BLOCKS as u32)
-}
-
-/// Aligned blocks of anonymous memory of this process.
-struct Memory {
-    mapped: *mut libc::c_void,
-    first: *mut u8,
-}
-
-impl Memory {
-    /// The length of the mapping: one block more, for the alignment.
-    const MAPPED: usize = (BLOCKS + 1) * BLOCK;
-
-    /// Maps blocks and gives advice on them.
-    fn new(advice: i32) -> Option<Self> {
-        // SAFETY: a new mapping at a place that the kernel chooses.
-        let mapped = unsafe {
-            libc::mmap(
-                ptr::null_mut(),
-                Self::MAPPED,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        };
-        if mapped == libc::MAP_FAILED {
-            return None;
-        }
-        let bytes = mapped.cast::<u8>();
-        let memory = Self {
-            mapped,
-            first: bytes.wrapping_add(bytes.align_offset(BLOCK)),
-        };
-        memory.advise(advice)?;
-        Some(memory)
-    }
-
-    /// Gives advice on the blocks. Returns `None` if the kernel refuses.
-    fn advise(&self, advice: i32) -> Option<()> {
-        // SAFETY: the blocks are in the mapping, and no advice of this file drops their content.
-        let answer = unsafe { libc::madvise(self.first.cast(), BLOCKS * BLOCK, advice) };
-        (answer == 0).then_some(())
-    }
-
-    /// Writes a byte at each `step` bytes.
-    fn touch(&self, step: usize) {
-        for at in (0..BLOCKS * BLOCK).step_by(step) {
-            // SAFETY: the byte is in the mapping, which nothing else uses.
-            unsafe { self.first.add(at).write_volatile(1) };
-        }
-    }
-
-    /// Returns true if all pages are resident after a touch of each `step` bytes.
-    fn resident_pages(&self, step: usize) -> bool {
-        if step == PAGE {
-            return true;
-        }
-        let mut pages = [0_u8; BLOCKS * BLOCK / PAGE];
-        // SAFETY: the vector has a byte for each page of the blocks, and the call writes no others.
-        let answer =
-            unsafe { libc::mincore(self.first.cast(), BLOCKS * BLOCK, pages.as_mut_ptr()) };
-        answer == 0 && pages.iter().all(|page| page & 1 == 1)
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is this value's own.
-        unsafe { libc::munmap(self.mapped, Self::MAPPED) };
-    }
 }
 
 /// Returns the processor time of this thread.

@@ -39,6 +39,12 @@ fn seen(proc: &Path) -> MachineSeen {
     }
 }
 
+/// Returns the memory that programs can take now, in bytes; 0 if it is not known.
+pub(super) fn available_bytes() -> u64 {
+    let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    available(&meminfo).unwrap_or(0)
+}
+
 fn available(meminfo: &str) -> Option<u64> {
     let line = meminfo
         .lines()

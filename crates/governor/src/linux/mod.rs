@@ -15,6 +15,7 @@ mod fault_costs;
 mod flags;
 mod machine;
 mod mappings;
+mod own_memory;
 mod procfs;
 mod reading;
 mod scan;
@@ -47,6 +48,7 @@ pub use chases::{ChaseBacking, ChaseCost, ChaseTimer, SpanCost, core_clock, pin}
 pub(crate) use cooling::ProcessCooler;
 pub use entries::{EntryRun, KernelTables};
 pub use fault_costs::{MeasuredFaultCosts, measure_fault_costs};
+pub use own_memory::touch_free_memory;
 pub use procfs::Description;
 pub use switches::ignore_thp_switches;
 

@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use broadleaf_governor::{
     Allowance, Budgets, Counters, Observation, Ward, allow_only_advised, allow_thp, forbid_thp,
-    ignore_thp_switches,
+    ignore_thp_switches, touch_free_memory,
 };
 use broadleaf_metrics::RunFigures;
 use broadleaf_policy::{Policy, parse};
@@ -18,6 +19,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::child::{ProgramSignals, cannot_wait, ending, governor_of, spawn};
 use super::govern;
+use super::host_memory::{TAKES_FREE_MEMORY, VIRTIO_DEVICES, takes_free_memory};
 use super::kernel_setting::KernelSetting;
 use super::limits::ManyFiles;
 use super::run_input::RunInput;
@@ -78,6 +80,11 @@ impl Turns<'_> {
                  once. If the program reads it, give the program a file"
             );
         }
+        let host_takes_memory = takes_free_memory(Path::new(VIRTIO_DEVICES));
+        if host_takes_memory {
+            log::warn!("{TAKES_FREE_MEMORY}");
+        }
+        let mut most_resident = 0;
         let task = self.watch.begin("running", Work::Runs(work));
         let mut most_reserved = 0;
         // The first round fills caches and the host's memory.
@@ -89,9 +96,14 @@ impl Turns<'_> {
                     0 => turn,
                     _ => arms.len() - 1 - turn,
                 };
+                allow_thp().map_err(|error| cannot("allow huge pages", &error))?;
+                if host_takes_memory {
+                    touch_free_memory(most_resident);
+                }
                 let figures = match self.once(arms[at]) {
                     Ok(OneRun::Figures(figures, reserved)) => {
                         most_reserved = most_reserved.max(reserved);
+                        most_resident = most_resident.max(figures.rss_bytes_peak);
                         figures
                     }
                     other => {
@@ -134,7 +146,7 @@ impl Turns<'_> {
         Ok(TurnsEnd::Figures(all))
     }
 
-    /// Runs the program once.
+    /// Runs the program once. Huge pages are allowed to this process before.
     fn once(&self, arm: Arm<'_>) -> Result<OneRun, Failure> {
         let mut command = Command::new(&self.command[0]);
         command
@@ -152,7 +164,6 @@ impl Turns<'_> {
                 None
             }
             Arm::HugePages(_) => {
-                allow_thp().map_err(|error| cannot("allow huge pages", &error))?;
                 ignore_thp_switches(&mut command);
                 Some(all_huge()?)
             }
@@ -162,10 +173,7 @@ impl Turns<'_> {
                 Some(ward()?)
             }
             Arm::Kernel(_) => Some(onlooker()?),
-            Arm::AsSet => {
-                allow_thp().map_err(|error| cannot("allow huge pages", &error))?;
-                None
-            }
+            Arm::AsSet => None,
         };
         let mut counters = Counters::of_children();
         let began = Instant::now();

@@ -4,6 +4,7 @@ mod attach;
 mod baseline;
 mod child;
 mod ends;
+mod host_memory;
 mod journal;
 mod kernel_setting;
 mod limits;

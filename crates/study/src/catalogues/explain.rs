@@ -15,20 +15,20 @@ use broadleaf_units::Described;
 use super::areas::area_facts;
 use super::expressions;
 use super::formats::{ADVICE_FORMATS, FORMATS};
-use super::machines::of_machine;
+use super::machines::{of_machine, of_machines};
 use super::names::names_beside_policies;
 use super::next::{NEXT, next_command};
 use super::support::of_organisation;
 use super::terms::term;
 use crate::failure::Failure;
-use crate::machines;
+use crate::machines::is_machine_text;
 use crate::names::{known_policies, no_policy, unknown};
 
 /// The longest line that reads easily.
 const COMFORTABLE: usize = 100;
 
 /// Explains a policy, expression, machine, metric, column, refusal, TLB, page table, allocator or
-/// format. A name that ends with `.toml` is a machine's file.
+/// format. A file of a machine, a pattern of machines and a grid are names too.
 ///
 /// # Errors
 /// If nothing has the name, or an expression is wrong.
@@ -131,8 +131,8 @@ fn find(name: &str) -> Result<Explanation, Failure> {
         // The policy is known, and a parameter is wrong.
         Err(error) => return Err(no_policy(error)),
     }
-    if name.ends_with(".toml") {
-        return Ok(of_machine(&machines::machine(name)?));
+    if is_machine_text(name) {
+        return of_machines(name);
     }
     if machine_names().any(|known| known == name) {
         return Ok(of_machine(&machine(name).map_err(Failure::failed)?));

@@ -8,6 +8,8 @@ use broadleaf_units::PageSize;
 use super::areas::prices_of_structures;
 use super::explain::Explanation;
 use super::support::of_design;
+use crate::failure::Failure;
+use crate::machines::machines;
 
 /// Explains a machine.
 pub(super) fn of_machine(machine: &Machine) -> Explanation {
@@ -35,6 +37,35 @@ pub(super) fn of_machine(machine: &Machine) -> Explanation {
         facts,
         support: Some(of_design(&machine.design)),
     }
+}
+
+/// The machines of a grid or a pattern that are named one by one.
+const NAMED: usize = 12;
+
+/// Explains the machines of a file, a pattern or a grid, or those that fit this computer.
+///
+/// # Errors
+/// Those of [`machines`].
+pub(super) fn of_machines(text: &str) -> Result<Explanation, Failure> {
+    let all = machines(&[text.to_owned()])?;
+    if let [machine] = all.as_slice() {
+        return Ok(of_machine(machine));
+    }
+    let named = all.iter().take(NAMED);
+    let mut facts: Vec<_> = named
+        .map(|machine| ("machine", machine.name.clone()))
+        .collect();
+    if let Some(others) = all.len().checked_sub(NAMED).filter(|others| *others > 0) {
+        facts.push(("machine", format!("and {others} others")));
+    }
+    Ok(Explanation {
+        heading: text.to_owned(),
+        kind: "machines",
+        summary: format!("{} machines, which can be compared", all.len()),
+        paragraphs: Vec::new(),
+        facts,
+        support: None,
+    })
 }
 
 /// The size of the pieces in which pages of a fractured size enter the TLBs.

@@ -12,7 +12,7 @@ pub(super) fn next_command(kind: &str, name: &str, heading: &str) -> String {
         |option: &str, value: &str| command_line(&["broadleaf", "compare", "TRACE", option, value]);
     match kind {
         "policy" => compare("--policy", &format!("4k,{heading}")),
-        "machine" => compare("--machine", name),
+        "machine" | "machines" => compare("--machine", name),
         "metric" => compare("--format", "csv"),
         "refusal" => compare("--format", "json"),
         "allocator" => compare("--memory", "1G") + " --allocator " + heading,
