@@ -190,3 +190,20 @@ fn end_run(run: &RunFigures) -> EndRun {
         huge_bytes_peak: run.huge_bytes_peak.unwrap_or(0),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_costs_what_it_cost_in_the_median_run_that_made_copies() {
+        let run = |seconds, copies| RunFigures {
+            acting_cpu_seconds: Some(seconds),
+            promotions: Some(copies),
+            ..RunFigures::default()
+        };
+        let runs = [run(0.04, 80), run(0.001, 0), run(0.09, 90), run(0.02, 10)];
+        assert_eq!(copying_nanos(&runs), Some(1_000_000));
+        assert_eq!(copying_nanos(&[run(0.001, 0), RunFigures::default()]), None);
+    }
+}

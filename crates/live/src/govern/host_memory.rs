@@ -11,8 +11,7 @@ const BALLOON: &str = "0x0005";
 const REPORTS_FREE_PAGES: usize = 5;
 
 /// The meaning of [`takes_free_memory`] for a measurement.
-pub(super) const TAKES_FREE_MEMORY: &str =
-    "the host takes back free memory of this virtual machine (free page reporting). The first \
+pub(super) const TAKES_FREE_MEMORY: &str = "the host takes back free memory of this virtual machine (free page reporting). The first \
      touch of such memory takes ten times as long or more, and of a huge page most of all. Each \
      measured run finds memory that the host has mapped again";
 
@@ -50,7 +49,11 @@ mod tests {
             fs::create_dir_all(&balloon).expect("a folder");
             fs::write(balloon.join("device"), device).expect("a file");
             fs::write(balloon.join("features"), features).expect("a file");
-            assert_eq!(takes_free_memory(folder.path()), takes, "{device} {features}");
+            assert_eq!(
+                takes_free_memory(folder.path()),
+                takes,
+                "{device} {features}"
+            );
         }
     }
 }

@@ -158,18 +158,14 @@ impl BothEnds<'_> {
         let saved = seconds(result.faults_saved as f64, costs.base_nanos)?;
         let unsure = UNSURE_FAULTS * saved.abs();
         let copied = seconds(huge, costs.collapse_nanos);
-        // The governor comes after the first touch of a page. It copies pages into every huge page,
-        // and saves few faults or none.
-        let (paid, least_paid, saved_by_governor) = match makes(result) {
-            Makes::AtFaults => {
-                let paid = seconds(huge, costs.huge_nanos)?;
-                (paid, paid, saved)
-            }
-            Makes::AtFirstTouches => {
-                let paid = seconds(huge, costs.huge_nanos)?;
-                (copied?, paid, 0.0)
-            }
-            Makes::ByCopies => (copied?, copied?, saved),
+        let at_faults = || seconds(huge, costs.huge_nanos);
+        let (least_paid, paid, saved_there) = match maker(result) {
+            Maker::Faults => (at_faults()?, at_faults()?, saved),
+            Maker::Daemon => (copied?, copied?, saved),
+            // It comes some milliseconds after the first touch. Most programs have then touched the
+            // whole block, so it saves no fault. At best it saves as many as the model.
+            Maker::Governor { at_first: true } => (at_faults()?, copied?, 0.0),
+            Maker::Governor { at_first: false } => (copied?, copied?, 0.0),
         };
         let most_paid = copied.map_or(paid, |copied| copied.max(paid));
         Some([
@@ -178,7 +174,7 @@ impl BothEnds<'_> {
                 paid: least_paid * (1.0 - UNSURE_FAULTS),
             },
             FaultSeconds {
-                saved: saved_by_governor,
+                saved: saved_there.min(saved),
                 paid,
             },
             FaultSeconds {
@@ -189,30 +185,32 @@ impl BothEnds<'_> {
     }
 }
 
-/// The way in which huge pages of a policy are made where the policy runs.
+/// The maker of a policy's huge pages where the policy runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Makes {
-    /// The kernel makes them at page faults.
-    AtFaults,
-    /// The policy wants them at the first touch, and only the governor runs it.
-    AtFirstTouches,
-    /// Pages that were touched before are copied.
-    ByCopies,
+enum Maker {
+    /// The kernel's page faults.
+    Faults,
+    /// The kernel's daemon, which copies the pages that were touched before.
+    Daemon,
+    /// Broadleaf's governor, which copies too. `at_first`: the policy wants huge pages at first
+    /// touches.
+    Governor { at_first: bool },
 }
 
-/// Returns the way in which the huge pages of a policy are made.
-fn makes(result: &CellResult) -> Makes {
-    let absent = result.extra_zeroed_pages + result.extra_disk_read_pages;
-    let absent = i128::from(absent) + i128::from(result.faults_saved);
-    let pages = i128::from(result.promotions) * 512;
-    let present = pages - absent;
-    let is_by_kernel = result.policy == ALL_HUGE || files_of(&result.policy).is_some();
-    match (is_by_kernel, present) {
-        // The kernel's daemon copies, and may make some of them.
-        (true, present) if 2 * present < pages => Makes::AtFaults,
-        // A first touch has a page present.
-        (false, present) if present <= i128::from(result.promotions) => Makes::AtFirstTouches,
-        _ => Makes::ByCopies,
+/// Returns the maker of most huge pages of a policy.
+fn maker(result: &CellResult) -> Maker {
+    let filled = i128::from(result.extra_zeroed_pages) + i128::from(result.extra_disk_read_pages);
+    let huge = i128::from(result.promotions);
+    // The pages of huge pages that were touched before.
+    let touched = 512 * huge - i128::from(result.faults_saved) - filled;
+    if result.policy != ALL_HUGE && files_of(&result.policy).is_none() {
+        // A first touch is one page.
+        let at_first = touched <= huge;
+        return Maker::Governor { at_first };
+    }
+    match touched < 256 * huge {
+        true => Maker::Faults,
+        false => Maker::Daemon,
     }
 }
 
@@ -357,15 +355,15 @@ mod tests {
         assert_eq!(high, 110_200.0);
         // This policy saves no fault and copies the pages that are there.
         assert_eq!(of("pop-256", 500, all).unwrap()[1], 102_000.0);
-        // The governor copies what is there, and may save fewer faults.
+        // The governor copies what is there. It is late, and saves faults at best.
         let some_saved = of("pop-64", 500, all).unwrap();
         assert_eq!(
             some_saved[0],
             (92_000.0 - 1792.0 * 1.1 + 2000.0_f64 * 0.9).round()
         );
-        assert_eq!(some_saved[1], 100_000.0 - 1792.0 + 2000.0);
+        assert_eq!(some_saved[1], 102_000.0);
         assert_eq!(some_saved[2], 110_200.0);
-        // It is too late for first touches. At best they go as in the kernel.
+        // At best, first touches go as in the kernel.
         let none_saved = of(FIRST_TOUCH, 500, all).unwrap();
         assert_eq!(none_saved, [low, 102_000.0, 110_200.0]);
         // A cost that is not known gives no figure, unless it is of no use.
