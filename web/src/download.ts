@@ -62,8 +62,12 @@ function legend(figure: Element, width: number, top: number): { group: SVGElemen
   return { group, end: group.childElementCount > 0 ? y + LINE / 2 : top };
 }
 
-/** A drawing as a file of its own, with its legend, in the colours that the reader sees. */
-export function svgText(drawing: SVGSVGElement, title: string, figure: Element): string {
+/** A drawing as a file of its own, with its legend and its origin, in the colours that are seen. */
+export function svgText(
+  drawing: SVGSVGElement,
+  [title, source]: [title: string, source: string],
+  figure: Element,
+): string {
   const copy = drawing.cloneNode(true) as SVGSVGElement;
   const from = [drawing, ...drawing.querySelectorAll<SVGElement>("*")];
   const to = [copy, ...copy.querySelectorAll<SVGElement>("*")];
@@ -89,6 +93,7 @@ export function svgText(drawing: SVGSVGElement, title: string, figure: Element):
   const fill = getComputedStyle(document.body).backgroundColor;
   copy.prepend(
     part("title", {}, title),
+    part("desc", {}, source),
     part("rect", { width: "100%", height: "100%", fill }),
   );
   return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(copy)}\n`;

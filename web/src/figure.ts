@@ -3,6 +3,7 @@
 import { h, unique } from "./dom";
 import { save, svgText } from "./download";
 import { tableSvg } from "./figures/tablesvg";
+import { origin } from "./origin";
 import { onPaper, PAPER_WIDTH } from "./print";
 
 /** The least width of a drawing. During layout, its place may be narrower than its margins. */
@@ -40,6 +41,16 @@ export function csv(rows: Rows): string {
     return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
+}
+
+/** The rows with the columns of the origin, but for those that they have. */
+function withOrigin(rows: Rows, columns: [string, string][]): Rows {
+  const [head = [], ...body] = rows;
+  const more = columns.filter(([name]) => !head.includes(name));
+  return [
+    [...head, ...more.map(([name]) => name)],
+    ...body.map((row) => [...row, ...more.map(([, value]) => value)]),
+  ];
 }
 
 /** The most rows that a table of the page has. CSV has them all. */
@@ -92,6 +103,7 @@ export interface Figure {
 /** A figure of the page, as SVG and CSV too. */
 export function figure(parts: FigureParts): Figure {
   const heading = unique("heading");
+  const from = origin();
   const canvas = h("div", { class: "canvas" });
   const data = h("details", { class: "numbers" }, h("summary", {}, "Show the numbers"));
   let width = 0;
@@ -106,8 +118,9 @@ export function figure(parts: FigureParts): Figure {
   data.addEventListener("toggle", () => data.open && fillTable());
   const svg = (): string => {
     const drawing = canvas.querySelector("svg");
-    if (drawing) return svgText(drawing, parts.title, element);
-    return tableSvg(parts.title, parts.body?.querySelector("table") ?? parts.rows());
+    const source = from.map(([name, value]) => `${name} ${value}`).join(", ");
+    if (drawing) return svgText(drawing, [parts.title, source], element);
+    return tableSvg([parts.title, source], parts.body?.querySelector("table") ?? parts.rows());
   };
   const button = (type: "svg" | "csv", media: string, text: () => string): HTMLButtonElement =>
     h(
@@ -123,7 +136,7 @@ export function figure(parts: FigureParts): Figure {
     );
   const files = [
     button("svg", "image/svg+xml", svg),
-    button("csv", "text/csv", () => csv(parts.rows())),
+    button("csv", "text/csv", () => csv(withOrigin(parts.rows(), from))),
   ];
   const element = h(
     "section",

@@ -8,6 +8,7 @@ import "./print.css";
 import { h } from "./dom";
 import { differenceFigure } from "./figures/difference";
 import { save } from "./download";
+import { from, type Origin } from "./origin";
 import { preparePaper } from "./print";
 import { kind, parse, type AnyRecord, type Cell, type Metric, type PolicyEntry } from "./records";
 import { themeButton } from "./theme";
@@ -99,10 +100,12 @@ function show(): void {
   if (!found) return;
   document.title = `${found.title} · Broadleaf`;
   const known = beside(records);
+  from(main as Origin);
   page.append(
     header(records, found.title),
     h("main", { id: "content", tabindex: -1 }, found.view(main, known, records)),
   );
+  from(main as Origin);
   // The difference is the last figure of each page that has one.
   const difference = differenceFigure(main, known.metrics);
   if (difference) page.querySelector(".figures")?.append(difference);

@@ -31,10 +31,14 @@ for (const name of compared) {
 
   test(`${name}: the files have the counts`, async () => {
     const page = await open(name);
-    const { results } = json(name);
+    const { results, trace, provenance } = json(name);
     const table = rows(await saved(page, "matrix", "csv"));
     assert.equal(table.length, results.length);
     table.forEach((row, i) => {
+      assert.deepEqual(
+        [row.trace, row.trace_hash, row.version],
+        [trace.path, trace.hash, provenance.version],
+      );
       assert.equal(row.policy, results[i].policy);
       for (const field of ["walk_cycles", "l2_misses", "page_faults", "promotions", "demotions"]) {
         assert.equal(Number(row[field]), results[i][field], field);
@@ -42,6 +46,7 @@ for (const name of compared) {
     });
     const svg = await saved(page, "frontier", "svg");
     assert.match(svg, /^<\?xml[^]*<svg [^]*<path /);
+    assert.ok(svg.includes(`trace_hash ${trace.hash}, version ${provenance.version}</desc>`));
     assert.doesNotMatch(svg, /var\(|light-dark/);
     const points = rows(await saved(page, "frontier", "csv"));
     for (const point of points) {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PAGES, json, names, rows, saved } from "./browser.mjs";
-import { open, read } from "./tab.mjs";
+import { open, openChanged, read } from "./tab.mjs";
 
 /** Pages whose JSON has maps. */
 const mapped = PAGES
@@ -107,6 +107,16 @@ for (const name of mapped) {
       await page.getAttribute("#map .map-row[aria-pressed='true']", "data-row"),
       await focused(),
     );
+  });
+
+  test(`${name}: a row without a kept block shows no block`, async () => {
+    const page = await openChanged(name, ([record]) => {
+      for (const map of record.maps) map.blocks = [];
+    });
+    await page.focus("#map .map-row[tabindex='0']");
+    await page.keyboard.press("Enter");
+    assert.match(await page.textContent("#block .block-name"), /^No block of the row at 0x/);
+    assert.equal(await page.locator("#block .history li").count(), 0);
   });
 
   test(`${name}: walks by part are those of the JSON, and a part is shown larger`, async () => {

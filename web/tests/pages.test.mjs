@@ -58,6 +58,8 @@ for (const name of all) {
       }
     } else {
       await checkAnswer(page, name === "advise" ? json(name).advice : own);
+      // JSON has the same sentence and commands.
+      if (!["advise", "paper"].includes(name)) assert.deepEqual(json(name).answer, own);
     }
   });
 }
@@ -179,7 +181,8 @@ test("baseline: the figures are those of every run", only("baseline"), async () 
   const runs = ways.flatMap(([way, runs]) => runs.map((run, at) => ({ way, round: at + 1, run })));
   const table = rows(await saved(page, "runs", "csv"));
   assert.equal(table.length, runs.length);
-  table.forEach(({ way, round, ...line }, at) => {
+  table.forEach(({ way, round, version, ...line }, at) => {
+    assert.equal(version, json("baseline").provenance.version);
     assert.deepEqual([way, Number(round)], [runs[at].way, runs[at].round]);
     for (const [field, value] of Object.entries(line)) {
       assert.equal(value, String(runs[at].run[field] ?? ""), field);
@@ -257,6 +260,7 @@ test("several: the means, and each trace in turn", only("several"), async () => 
     const cycles = comparison.results.map((cell) => String(cell.walk_cycles));
     assert.ok(shown.length > 0);
     for (const line of shown) assert.ok(cycles.includes(line.walk_cycles), line.walk_cycles);
+    assert.equal(shown[0].trace, comparison.trace.path);
     assert.deepEqual(await violations(page), []);
   }
 });

@@ -1,7 +1,9 @@
 //! Report pages of live processes.
 
-use broadleaf_metrics::{BaselineReport, LiveReport};
-use broadleaf_report::{Page, baseline_answer, live_answer};
+use broadleaf_metrics::{BaselineReport, LiveReport, PageAnswer};
+use broadleaf_report::{Answered, Page, baseline_answer, live_answer};
+use broadleaf_study::answer::AnsweredProgram;
+use broadleaf_study::answer::switches::of_program;
 use broadleaf_study::failure::Failure;
 
 /// Returns the page of processes, or of a governor's work, as HTML.
@@ -9,13 +11,22 @@ use broadleaf_study::failure::Failure;
 /// # Errors
 /// If the report has no form in JSON.
 pub fn live_page(report: &LiveReport) -> Result<String, Failure> {
-    Page::answering(report, &live_answer(report)).map_err(Failure::failed)
+    let answer = &live_answer(report);
+    let record = report;
+    Page::answering(&Answered { record, answer }, answer).map_err(Failure::failed)
 }
 
 /// Returns the page of a program that was measured in turns, as HTML.
 ///
 /// # Errors
 /// If the report has no form in JSON.
-pub fn baseline_page(report: &BaselineReport) -> Result<String, Failure> {
-    Page::answering(report, &baseline_answer(report)).map_err(Failure::failed)
+pub fn baseline_page(report: &BaselineReport, answer: &PageAnswer) -> Result<String, Failure> {
+    let record = report;
+    Page::answering(&Answered { record, answer }, answer).map_err(Failure::failed)
+}
+
+/// Returns the answer of a program that was measured in turns, with the program's own switches.
+pub fn answer_of_baseline(report: &BaselineReport) -> PageAnswer {
+    let program = AnsweredProgram::of_command(report.command.clone());
+    baseline_answer(report, &of_program(&program))
 }

@@ -1,9 +1,9 @@
 //! A program with base pages, under a policy and with huge pages, compared.
 
-use crate::next::what_to_type;
-use crate::number::{grouped, percent, size};
-use crate::{Align, Grid, Style, View, baseline_answer, paragraph};
-use broadleaf_metrics::{BaselineReport, RunFigures, percentiles};
+use crate::next::answer_text;
+use crate::number::{counted, grouped, percent, size};
+use crate::{Align, Grid, Style, View, paragraph};
+use broadleaf_metrics::{BaselineReport, PageAnswer, RunFigures, percentiles};
 
 /// A figure of a run: its heading, its value, and its text.
 type RunFigure = (
@@ -47,12 +47,18 @@ fn seconds(value: f64) -> String {
     format!("{value:.3} s")
 }
 
+/// Fewer rounds have no spread, and decide nothing.
+pub(crate) const FEW_ROUNDS: usize = 3;
+
+/// A shorter user time, in seconds, is a few ticks of the kernel's clock.
+const SHORT: f64 = 0.1;
+
 /// The least share of the memory in huge pages at the end with huge pages. Below, a note warns.
 const REACHED: f64 = 0.5;
 
 /// Renders a table of medians, one row for each way to run the program, the changes of user, system
-/// and processor time against base pages, and the commands to type now.
-pub fn baseline_table(report: &BaselineReport, view: View) -> String {
+/// and processor time against base pages, and the answer.
+pub fn baseline_table(report: &BaselineReport, answer: &PageAnswer, view: View) -> String {
     let ways = ways(report);
     let is_known = |figure: &&RunFigure| {
         let mut runs = ways.iter().flat_map(|(_, runs)| runs.iter());
@@ -72,9 +78,9 @@ pub fn baseline_table(report: &BaselineReport, view: View) -> String {
         grid.row([name.to_owned()].into_iter().chain(figures));
     }
     let mut text = grid.render(view);
-    let rounds = report.base_pages.len();
+    let rounds = counted(report.base_pages.len() as u64, "round");
     let heading = format!(
-        "Medians of {rounds} rounds, in turns, after one round that was dropped. Changes against \
+        "Medians of {rounds}, in turns, after one round that was dropped. Changes against \
          4 KiB pages, as the median of the rounds and the tenth to the ninetieth percentile:"
     );
     text.push('\n');
@@ -91,7 +97,7 @@ pub fn baseline_table(report: &BaselineReport, view: View) -> String {
     for note in notes(report) {
         text.push_str(&paragraph(&note, Style::Plain, view));
     }
-    text + &what_to_type("", &baseline_answer(report).commands, view)
+    text + &answer_text(answer, view)
 }
 
 /// The ways to run the program, each with its runs. Base pages are first.
@@ -150,12 +156,27 @@ fn processor(run: &RunFigures) -> f64 {
 /// Describes the change from the runs `base` to the runs `other` of the same rounds. Returns `None`
 /// if there are no runs, or the time is zero.
 fn change(base: &[RunFigures], other: &[RunFigures], of: fn(&RunFigures) -> f64) -> Option<String> {
+    saved(base, other, of).map(change_sentence)
+}
+
+/// Returns the saved share of a time, from the runs `base` to the runs `other` of the same rounds:
+/// the tenth percentile, the median and the ninetieth percentile. Returns `None` if there are no
+/// runs, or the time is zero.
+fn saved(
+    base: &[RunFigures],
+    other: &[RunFigures],
+    of: fn(&RunFigures) -> f64,
+) -> Option<[f64; 3]> {
     let saved: Vec<f64> = (base.iter().zip(other))
         .filter(|(base, _)| of(base) > 0.0)
         .map(|(base, other)| 1.0 - of(other) / of(base))
         .collect();
-    let [low, middle, high] = percentiles(&saved)?;
-    Some(change_sentence([low, middle, high]))
+    percentiles(&saved)
+}
+
+/// Returns the saved share of the processor time, that of the governor included, as [`saved`] does.
+pub(crate) fn saved_processor_time(base: &[RunFigures], other: &[RunFigures]) -> Option<[f64; 3]> {
+    saved(base, other, processor)
 }
 
 /// Describes a saved share of a time: its tenth percentile, median and ninetieth percentile. An
@@ -203,6 +224,13 @@ fn notes(report: &BaselineReport) -> Vec<String> {
             "The governor of {} took {whole:.3} s of a processor, which is in the processor time \
              alone. The kernel made and broke superpages in {acting:.3} s of it.",
             report.policy
+        ));
+    }
+    let shortest = median(report.base_pages.iter().map(user).collect());
+    if let Some(seconds) = shortest.filter(|seconds| *seconds < SHORT) {
+        notes.push(format!(
+            "Runs of {seconds:.3} s of user time are too short: the kernel counts times in steps of \
+             some milliseconds. Measure a second or more."
         ));
     }
     let shares = report
@@ -270,7 +298,8 @@ mod tests {
             huge_pages: runs([1.5, 3.0], Some(10 << 20)),
             provenance: Provenance::default(),
         };
-        let text = baseline_table(&report, View::default());
+        let answer = crate::baseline_answer(&report, &[]);
+        let text = baseline_table(&report, &answer, View::default());
         for line in [
             "4 KiB pages             3.000 s      0.500 s",
             "all huge pages          2.250 s",
@@ -281,6 +310,8 @@ mod tests {
             "which is in the processor time alone",
             "Huge pages reached only 10.0% of the program's memory",
             "counts no TLB misses here",
+            "2 rounds decide nothing.",
+            "    broadleaf run --baseline 7 --policy pop-256",
         ] {
             assert!(text.contains(line), "{line}: {text}");
         }

@@ -77,7 +77,9 @@ pub use message::{MESSAGE_START, beside_name, fold_message};
 pub use mix::{mix_columns, mix_table, write_mix_csv, write_mix_parquet};
 pub use next::{baseline_command, command_line, next};
 pub use over_time::over_time;
-pub use page::{Page, advice_answer, baseline_answer, live_answer, paper_answer, replay_answer};
+pub use page::{
+    Answered, Page, advice_answer, baseline_answer, live_answer, paper_answer, replay_answer,
+};
 pub use paint::{Paint, Style, View};
 pub use parquet::{WriteParquetError, write_parquet};
 pub use printable::printable;

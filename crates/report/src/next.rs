@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 
-use broadleaf_metrics::SuggestedCommand;
+use broadleaf_metrics::{PageAnswer, SuggestedCommand};
 use unicode_width::UnicodeWidthStr;
 
 use crate::grid::indented;
-use crate::{Style, View, printable};
+use crate::{Style, View, paragraph, printable};
 
 /// Returns words as one command line for a shell, with quotes where a word needs them. Characters
 /// that control a terminal are written as escapes of bash and zsh.
@@ -64,6 +64,12 @@ pub fn baseline_command(policy: &str, program: &[OsString]) -> String {
     let program = program.iter().map(|word| word.to_string_lossy());
     let words: Vec<Cow<'_, str>> = run.chain(unknown).chain(program).collect();
     command_line(&words)
+}
+
+/// Renders the sentence of an answer and its commands, after an empty line.
+pub(crate) fn answer_text(answer: &PageAnswer, view: View) -> String {
+    let sentence = paragraph(&answer.sentence, Style::Strong, view);
+    format!("\n{sentence}{}", what_to_type("", &answer.commands, view))
 }
 
 /// Renders commands, if any, each below its purpose. `of` is the end of the title.

@@ -1,7 +1,8 @@
 //! The result of a replayed journal, for people.
 
+use crate::next::what_to_type;
 use crate::number::{counted, grouped, size};
-use crate::{Align, Grid, Style, View, paragraph};
+use crate::{Align, Grid, Style, View, paragraph, replay_answer};
 use broadleaf_metrics::Replayed;
 
 /// Returns the sentence that compares the decisions with those of the journal.
@@ -17,7 +18,7 @@ pub fn replay_verdict(replayed: &Replayed) -> String {
     }
 }
 
-/// Renders a line that compares the decisions, and a table of policies.
+/// Renders a line that compares the decisions, a table of policies, and the commands to type now.
 pub fn replay_table(replayed: &Replayed, view: View) -> String {
     let verdict = replay_verdict(replayed);
     let mut grid = Grid::new()
@@ -65,5 +66,5 @@ pub fn replay_table(replayed: &Replayed, view: View) -> String {
             view,
         ));
     }
-    text
+    text + &what_to_type("", &replay_answer(replayed).commands, view)
 }

@@ -366,6 +366,7 @@ pub(crate) fn compare_beside(
             add_misses(&mut results, &summary, &weighing.listening)?;
         }
         add_run_times(&mut results, &references, measured, &weighing)?;
+        notes.extend(notes::of_seconds(&results, head.as_ref()));
     } else {
         notes.extend(windowed::no_estimates(head.as_ref()));
     }

@@ -99,10 +99,9 @@ pub(crate) fn is_file(name: &str) -> bool {
     Path::new(name).extension() == Some(OsStr::new("toml"))
 }
 
-/// Returns true if a text means machines by other than a name: `native`, a file, a pattern or a
-/// grid.
+/// Returns true if a text means machines by a file, a pattern or a grid.
 pub(crate) fn is_machine_text(name: &str) -> bool {
-    name == NATIVE || is_file(name) || is_pattern(name) || is_grid(name)
+    is_file(name) || is_pattern(name) || is_grid(name)
 }
 
 /// Returns true if a text is a pattern of names. The name of a file may have a `*`.

@@ -35,6 +35,8 @@ function style({ decision }: MapDecision): string {
 export function blockFigure(maps: AddressMap[]): {
   element: HTMLElement;
   show: (map: AddressMap, block: MapBlock) => void;
+  /** Says that no block of the row that begins at an address has a history. */
+  showNone: (map: AddressMap, start: number) => void;
 } {
   let map: AddressMap | undefined = maps[0];
   let block: MapBlock | undefined = map?.blocks[0];
@@ -43,7 +45,7 @@ export function blockFigure(maps: AddressMap[]): {
   const place = h("div", { class: "block-choice" });
 
   const draw = (width: number): Node => {
-    if (!map || !block) return h("p", {}, "No block has a history.");
+    if (!map || !block) return h("p", {}, "There is no history here.");
     const { bins, bin_accesses } = map;
     const pages = map.block_bytes / PAGE;
     const left = 62;
@@ -193,6 +195,15 @@ export function blockFigure(maps: AddressMap[]): {
       map = next;
       block = chosen;
       refresh();
+    },
+    showNone: (next, start) => {
+      map = next;
+      block = undefined;
+      title.textContent =
+        `No block of the row at ${address(start)} has a history: ` +
+        `those with most walks and decisions have one.`;
+      list.replaceChildren();
+      made.redraw();
     },
   };
 }

@@ -88,6 +88,7 @@ export function mapFigures(maps: AddressMap[]): HTMLElement[] {
     const blocks = map.blocks.filter(inside);
     const hottest = [...blocks].sort((one, other) => other.walk_cycles - one.walk_cycles)[0];
     if (hottest) block.show(map, hottest);
+    else block.showNone(map, part.start);
     for (const element of made.element.querySelectorAll(".map-row")) {
       const is = element.getAttribute("data-row") === `${mapping}-${row}`;
       element.classList.toggle("is-chosen", is);

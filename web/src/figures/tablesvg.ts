@@ -86,7 +86,10 @@ function cellsOfRows(rows: Rows): DrawnCell[][] {
 }
 
 /** A table of the page, or rows of data, as the text of an SVG file in the page's colours. */
-export function tableSvg(title: string, content: HTMLTableElement | Rows): string {
+export function tableSvg(
+  [title, source]: [title: string, source: string],
+  content: HTMLTableElement | Rows,
+): string {
   const rows = content instanceof HTMLTableElement ? cellsOf(content) : cellsOfRows(content);
   const { color, backgroundColor } = getComputedStyle(document.body);
   const count = Math.max(0, ...rows.map((row) => row.length));
@@ -150,6 +153,7 @@ export function tableSvg(title: string, content: HTMLTableElement | Rows): strin
       `viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="${FONT}" ` +
       `fill="${color}">`,
     `<title>${escaped(title)}</title>`,
+    `<desc>${escaped(source)}</desc>`,
     `<rect width="100%" height="100%" fill="${backgroundColor}"/>`,
     ...parts,
     "</svg>\n",

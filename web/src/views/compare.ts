@@ -11,6 +11,7 @@ import { memoryFigure } from "../figures/memory";
 import { refusalsFigure } from "../figures/refusals";
 import { counted, percent, short, size } from "../format";
 import { addedBytes, BASELINE, cyclesName, distinct, lostCycles, onMachine, saved } from "../gain";
+import { from } from "../origin";
 import { provenanceSection } from "../provenance";
 import type { Advice, AnyRecord, Cell, Comparison, Metric } from "../records";
 import { assignColours } from "../state";
@@ -128,6 +129,7 @@ export function comparisonParts(
   others: Comparison[] = [],
 ): ComparisonParts {
   const { results, advice } = comparison;
+  from(comparison);
   assignColours(distinct(results, "policy"));
   const machines = distinct(results, "machine");
   const baselines = machines.flatMap((machine) => {

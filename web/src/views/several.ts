@@ -2,6 +2,7 @@
 
 import { choice, h } from "../dom";
 import { tableFigure } from "../figures/table";
+import { from } from "../origin";
 import { kind, type AnyRecord, type Comparison } from "../records";
 import { comparisonParts, type Beside } from "./compare";
 
@@ -74,6 +75,8 @@ export function severalView(record: AnyRecord, beside: Beside, records: AnyRecor
   const { comparisons, means } = record as Several;
   // References are in the order of the traces.
   const references = records.filter((one) => kind(one) === "references");
+  // Means belong to no trace.
+  from({ provenance: comparisons[0]?.provenance });
   const overAll = meansFigure(means, comparisons.length);
   const head = h("div", { "aria-live": "polite" });
   const figures = h("div", { class: "figures" });

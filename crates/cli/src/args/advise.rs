@@ -15,7 +15,7 @@ use broadleaf_study::costs::costs;
 /// Find the parts of a program's memory that are worth huge pages
 ///
 /// Chooses huge pages (superpages) with the whole trace in view, as the policy `offline` does. For
-/// each range of superpages, a table shows its mapping, the page walks and page faults that the
+/// each range of huge pages, a table shows its mapping, the page walks and page faults that the
 /// range saves, and the memory that it takes. The best ranges come first. All ranges together are
 /// replayed too. Memory does not run short.
 ///
@@ -49,7 +49,7 @@ pub(crate) struct Advise {
     )]
     pub(crate) machine: String,
 
-    /// The policy that chooses superpages: offline, with parameters for the cycles to minimise and
+    /// The policy that chooses huge pages: offline, with parameters for the cycles to minimise and
     /// the page sizes
     #[arg(
         long,
@@ -109,7 +109,7 @@ pub(crate) struct Advise {
 pub(crate) enum RankBy {
     /// By the cycles that they gain
     Gain,
-    /// By the cycles that each byte of their superpages gains
+    /// By the cycles that each byte of their huge pages gains
     Byte,
 }
 

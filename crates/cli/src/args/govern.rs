@@ -15,11 +15,11 @@ use super::{PageFile, TableOrJson};
 ///
 /// Starts a command, looks at its memory several times a second, and has the kernel make huge pages
 /// (superpages) of the blocks that the policy picks, within limits on memory and time. If memory is
-/// short or superpages added too much, superpages are broken, starting with those that added most.
+/// short or huge pages added too much, huge pages are broken, starting with those that added most.
 /// A block that the program itself broke up is left alone until the block is full again. Processes
 /// that the command starts are governed as well.
 ///
-/// From Linux 6.18 on, the kernel makes no other superpages in these processes, so that the policy
+/// From Linux 6.18 on, the kernel makes no other huge pages in these processes, so that the policy
 /// is their only source. Nothing else changes for the program. It has its own input, output and
 /// signals, and its exit status is the exit status of this command. At its end, a summary appears
 /// on standard error.
@@ -33,7 +33,7 @@ Examples:
   broadleaf run --format json -o run.json -- ./batch-job
 
 Governing needs Linux 6.1 and CAP_SYS_NICE. Without them, a note names what is missing, and the
-program runs without superpages of the policy. --dry-run needs neither.")]
+program runs without huge pages of the policy. --dry-run needs neither.")]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) govern: Govern,
@@ -63,8 +63,8 @@ pub(crate) struct Run {
 /// Make huge pages (THP) in programs that run already
 ///
 /// Does what `run` does, for processes that run already and for processes that these start later.
-/// The command ends when all of them have ended, or by Ctrl-C. Superpages that exist then stay. The
-/// kernel may make superpages in these processes as well.
+/// The command ends when all of them have ended, or by Ctrl-C. Huge pages that exist then stay. The
+/// kernel may make huge pages in these processes as well.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -87,21 +87,21 @@ pub(crate) struct Attach {
 /// The arguments of both commands.
 #[derive(Debug, Args)]
 pub(crate) struct Govern {
-    /// Set the policy, which picks the blocks that become superpages
+    /// Set the policy, which picks the blocks that become huge pages
     #[arg(long, value_name = "NAME", default_value = "pop-256")]
     pub(crate) policy: String,
 
-    /// Limit the memory that superpages add: a size, a share of the memory that the processes hold,
+    /// Limit the memory that huge pages add: a size, a share of the memory that the processes hold,
     /// or unlimited
     #[arg(long, value_name = "SIZE|PERCENT", default_value = "10%", value_parser = allowance)]
     pub(crate) max_added: Allowance,
 
-    /// Keep this much memory available on the machine: below it, superpages are broken and none are
+    /// Keep this much memory available on the machine: below it, huge pages are broken and none are
     /// made
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = size)]
     pub(crate) keep_free: u64,
 
-    /// Break superpages, and make none, if a process waited for memory for this share of the last
+    /// Break huge pages, and make none, if a process waited for memory for this share of the last
     /// ten seconds
     #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = percent)]
     pub(crate) max_pressure: u32,
@@ -110,8 +110,8 @@ pub(crate) struct Govern {
     #[arg(long, value_name = "PERCENT", default_value = "0.5%", value_parser = percent)]
     pub(crate) max_cpu: u32,
 
-    /// Limit the share of the time spent making superpages, the time of one stall, or both as
-    /// 80%,5ms. The program may wait while a superpage is made
+    /// Limit the share of the time spent making huge pages, the time of one stall, or both as
+    /// 80%,5ms. The program may wait while a huge page is made
     #[arg(
         long,
         value_name = "PERCENT|TIME",

@@ -24,7 +24,7 @@ Examples:
 
 Without --policy, the policies that are ready to use are estimated, and with --max-added alone the
 recorded one. A journal of a run with --dry-run, or under the policy 4k, gives the best estimates,
-because no superpage of that run changes what was observed.")]
+because no huge page of that run changes what was observed.")]
 pub(crate) struct Replay {
     /// The journal
     pub(crate) journal: PathBuf,
@@ -38,7 +38,7 @@ pub(crate) struct Replay {
     )]
     pub(crate) policy: Vec<String>,
 
-    /// Limit the memory that superpages add [default: the limit of the recorded run]; may be given
+    /// Limit the memory that huge pages add [default: the limit of the recorded run]; may be given
     /// several times
     #[arg(long, value_name = "SIZE|PERCENT", value_parser = allowance)]
     pub(crate) max_added: Vec<Allowance>,

@@ -13,7 +13,7 @@ use crate::commands::offered;
 /// Looks at the page tables of processes and changes nothing. For each process, prints the memory
 /// that lies in huge pages (superpages) already, the number of blocks of 2 MiB by the pages that
 /// they hold, and a picture of the address space. For each policy, prints the blocks that it would
-/// promote, the memory that this would add, and the resident memory that would lie in superpages
+/// promote, the memory that this would add, and the resident memory that would lie in huge pages
 /// then. These are the figures of `run` and `attach` without a limit on memory.
 ///
 /// Looking at your own processes needs no privileges. Other processes need CAP_SYS_PTRACE or root.
@@ -79,7 +79,7 @@ pub(crate) struct Report {
 /// Watch which processes would gain from huge pages, on the whole terminal
 ///
 /// Shows the memory of each process, the share that lies in huge pages (superpages), and what a
-/// policy would do now: the blocks that it would promote, the memory that would lie in superpages
+/// policy would do now: the blocks that it would promote, the memory that would lie in huge pages
 /// then, and the memory that this would add. Nothing is changed. Enter shows a picture of one
 /// process, h the keys.
 ///

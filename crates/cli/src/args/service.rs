@@ -17,8 +17,8 @@ use crate::say::LogFormat;
 /// rule that fits a process counts.
 ///
 /// SIGHUP reads the file again; if the file is wrong, the previous rules stay. Ctrl-C or SIGTERM
-/// ends the service, and superpages that exist then stay. Kernel threads, programs that forbid
-/// superpages to themselves, and the service itself are left alone.
+/// ends the service, and huge pages that exist then stay. Kernel threads, programs that forbid
+/// huge pages to themselves, and the service itself are left alone.
 ///
 /// Under systemd, a unit of the type notify learns when the service is ready, when it reads its
 /// file again, and how many processes it governs.

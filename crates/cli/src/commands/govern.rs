@@ -12,11 +12,11 @@ use broadleaf_live::govern::{
     Attached, BaselineEnd, BaselineRequest, GovernRequest, JournalRequest, baseline, governed_text,
     live_policy,
 };
-use broadleaf_live::page::{baseline_page, live_page};
+use broadleaf_live::page::{answer_of_baseline, baseline_page, live_page};
 use broadleaf_live::passed_on::PassedOn;
 use broadleaf_live::same_end::as_program;
 use broadleaf_metrics::LiveReport;
-use broadleaf_report::{View, baseline_command, baseline_table};
+use broadleaf_report::{Answered, View, baseline_command, baseline_table, live_answer};
 
 use crate::args::{Attach, Govern, Run, TableOrJson, write_page};
 use crate::interrupt::EndSignal;
@@ -96,13 +96,17 @@ fn run_baseline(
         Some(_) => View::default(),
         None => view,
     };
+    let answer = answer_of_baseline(&report);
     let text = match options.govern.format {
-        TableOrJson::Table => baseline_table(&report, view),
-        TableOrJson::Json => json(&*report)?,
+        TableOrJson::Table => baseline_table(&report, &answer, view),
+        TableOrJson::Json => json(&Answered {
+            record: &*report,
+            answer: &answer,
+        })?,
     };
     // The program's standard output is thrown away, so that of this process is free for the result.
     print(Some(place.unwrap_or_else(Output::stdout)), &text)?;
-    write_page(page, || baseline_page(&report))?;
+    write_page(page, || baseline_page(&report, &answer))?;
     interrupted.map_or(Ok(()), |status| Err(as_program(status)))
 }
 
@@ -169,7 +173,10 @@ fn tell(
 ) -> Result<(), Failure> {
     let text = match options.format {
         TableOrJson::Table => governed_text(report, &options.max_added.to_string()),
-        TableOrJson::Json => json(report)?,
+        TableOrJson::Json => json(&Answered {
+            record: report,
+            answer: &live_answer(report),
+        })?,
     };
     print(place, &text)?;
     write_page(page, || live_page(report))

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use broadleaf_report::{View, command_line, next, replay_table};
+use broadleaf_report::{Answered, View, replay_answer, replay_table};
 use broadleaf_study::failure::Failure;
 use broadleaf_study::journal::{ReplayRequest, asked_policies, replay};
 use broadleaf_study::output::json;
@@ -25,12 +25,12 @@ pub(crate) fn run(options: &Replay, view: View) -> Result<(), Failure> {
         configuration: &format!("{options:?}"),
     })?;
     let text = match options.format {
-        TableOrJson::Table => {
-            let policy = replayed.policies.last().map_or("", |row| &row.policy);
-            let again = command_line(&["broadleaf", "run", "--policy", policy, "COMMAND"]);
-            replay_table(&replayed, view) + &next(&again)
+        TableOrJson::Table => replay_table(&replayed, view),
+        TableOrJson::Json => {
+            let answer = &replay_answer(&replayed);
+            let record = &replayed;
+            json(&Answered { record, answer })?
         }
-        TableOrJson::Json => json(&replayed)?,
     };
     out.write_all(text.as_bytes())
         .map_err(|error| Failure::writing(out.name(), &error))?;

@@ -143,6 +143,15 @@ fn a_recording_holds_both_ends_and_a_comparison_gives_seconds() {
         let value = answer["results"][1]["run_time"].pointer(pointer);
         assert_eq!(value.and_then(Value::as_f64), Some(said), "{name}");
     }
+    let notes = answer["notes"].as_array().expect("notes").iter();
+    let mut of_seconds = notes
+        .filter_map(Value::as_str)
+        .filter(|note| note.starts_with("seconds"));
+    assert!(
+        of_seconds
+            .next()
+            .is_some_and(|note| note.contains("skylake only shares"))
+    );
     let base = &answer["results"][0]["run_time"];
     assert_eq!(base["ratio"], 1.0);
     let table = succeeded(&run(&["compare", trace, "--policy", "4k,greedy"]));

@@ -150,6 +150,16 @@ fn an_explanation_names_parameters_and_source() {
         text.contains("1536 entries, in 128 sets of 12 ways") && text.contains("35 cycles"),
         "{text}"
     );
+    let text = succeeded(&run(&["explain", "superpage"])).replace('\n', " ");
+    assert!(
+        text.contains("As a word of Linux: a page of 2 MiB"),
+        "{text}"
+    );
+    let text = succeeded(&run(&["explain", "hugetlbfs"]));
+    assert!(
+        text.starts_with("hugetlb (word): reserved huge pages"),
+        "{text}"
+    );
     let one = "single:entries=512";
     let text = succeeded(&run(&["explain", one]));
     assert!(text.starts_with("single:entries=512 (machine)"), "{text}");

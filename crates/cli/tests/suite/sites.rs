@@ -63,6 +63,13 @@ fn advice(trace: &Path) -> Value {
     serde_json::from_str(&succeeded(&output)).expect("JSON")
 }
 
+/// Returns true if the advice has the command that records call stacks.
+fn suggests_sites(advice: &Value) -> bool {
+    let commands = advice["advice"]["commands"].as_array().expect("commands");
+    let mut commands = commands.iter().filter_map(|one| one["command"].as_str());
+    commands.any(|command| command.starts_with("broadleaf record --sites"))
+}
+
 /// Records a command with its sites, and returns the advice. `None` if there is no recorder.
 fn advised(folder: &Path, command: &[&str]) -> Option<Value> {
     let trace = folder.join("x.bl");
@@ -110,6 +117,7 @@ fn names_the_hot_line(
         let line = marked(&path, &format!("{of}{hot}"));
         let wanted = (allocator.to_owned(), name.to_owned(), line);
         assert_eq!(best(&advice), wanted, "{hot}: {:#}", advice["sites"][0]);
+        assert!(!suggests_sites(&advice), "{advice:#}");
     }
 }
 
@@ -202,6 +210,7 @@ fn a_recording_without_sites_names_the_variables_of_an_unchanged_program() {
     let named = advice(&trace);
     assert_eq!(named["sites"][0]["function"], "bss_second");
     assert_eq!(named["sites"][0]["line"], marked(&path, "bss second"));
+    assert!(suggests_sites(&named), "variables have no call stacks");
     let none = advise(&trace, &["--format", "folded"]);
     succeeded(&none);
     std::fs::write(&program, "changed").expect("it is ours");

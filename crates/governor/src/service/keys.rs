@@ -47,12 +47,12 @@ pub const KEYS: &[ServiceKey] = &[
     key(
         "policy",
         KeyPlace::Care,
-        "which blocks become superpages (\"pop-256\")",
+        "which blocks become huge pages (\"pop-256\")",
     ),
     key(
         "max_added",
         KeyPlace::Care,
-        "most memory that superpages add: \"64M\", \"2%\" or \"unlimited\"",
+        "most memory that huge pages add: \"64M\", \"2%\" or \"unlimited\"",
     ),
     key(
         "interval",

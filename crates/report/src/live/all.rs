@@ -3,15 +3,16 @@
 use broadleaf_metrics::{LiveReport, ProcessReport};
 
 use super::{ending, forecast, order_of, paragraph, share, total};
+use crate::next::answer_text;
 use crate::number::{grouped, size};
 use crate::printable;
-use crate::{Align, Cell, Grid, Style, View};
+use crate::{Align, Cell, Grid, Style, View, live_answer};
 
 /// The width to which a narrow view cuts a command.
 const SHORTEST_COMMAND: usize = 8;
 
 /// Renders the effect of a policy on each process, in the order of the report, with the sum of all.
-/// Processes that could not be read and the notes follow.
+/// Processes that could not be read and the notes follow, and then the commands to type now.
 pub fn all_processes(report: &LiveReport, view: View) -> String {
     let mut out = String::new();
     let policy = order_of(report).unwrap_or_default();
@@ -55,7 +56,7 @@ pub fn all_processes(report: &LiveReport, view: View) -> String {
         );
         out.push_str(&paragraph(&text, Style::Faint, view));
     }
-    out + &ending(report, view)
+    out + &ending(report, view) + &answer_text(&live_answer(report), view)
 }
 
 /// Sums over processes.

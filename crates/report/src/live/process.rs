@@ -4,9 +4,10 @@
 use broadleaf_metrics::{LiveReport, PolicyForecast, ProcessReport};
 
 use super::{PageMap, Shades, bars::bars, ending, heat_map, paragraph, share, total};
+use crate::next::answer_text;
 use crate::number::{grouped, size};
 use crate::printable;
-use crate::{Align, Cell, Grid, Style, View};
+use crate::{Align, Cell, Grid, Style, View, live_answer};
 
 /// The number of lines of a page map.
 const LINES: usize = 8;
@@ -14,7 +15,7 @@ const LINES: usize = 8;
 const WIDTH: usize = 100;
 
 /// Renders the processes of a report, each with its page map. Processes that could not be read and
-/// the notes follow.
+/// the notes follow, and then the commands to type now.
 pub fn process_table(report: &LiveReport, maps: &[PageMap], shades: Shades, view: View) -> String {
     let mut out = String::new();
     for (at, process) in report.processes.iter().enumerate() {
@@ -27,7 +28,7 @@ pub fn process_table(report: &LiveReport, maps: &[PageMap], shades: Shades, view
     if !ending.is_empty() && !out.is_empty() {
         out.push('\n');
     }
-    out + &ending
+    out + &ending + &answer_text(&live_answer(report), view)
 }
 
 fn one(process: &ProcessReport, map: Option<&PageMap>, shades: Shades, view: View) -> String {
@@ -179,7 +180,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.ends_with("\nNot looked at: 9 init: not yours\nNote: a note\n"),
+            text.contains("\nNot looked at: 9 init: not yours\nNote: a note\n\nNo policy would"),
             "{text}"
         );
     }

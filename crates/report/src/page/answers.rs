@@ -1,12 +1,16 @@
 //! The answers at the heads of report pages: sentences and commands, from result records.
 
 use broadleaf_metrics::{
-    BaselineReport, LiveReport, PageAnswer, PaperRecord, PolicyForecast, ProcessReport,
-    RangeAdvice, Replayed,
+    LiveReport, PageAnswer, PaperRecord, PolicyForecast, ProcessReport, RangeAdvice, Replayed,
+    ReplayedPolicy,
 };
+use std::cmp::Reverse;
 
 use crate::number::{counted, grouped, size};
-use crate::{baseline_changes, baseline_command, command_line, printable, replay_verdict};
+use crate::{baseline_command, command_line, printable, replay_verdict};
+
+/// A policy may add this part of the memory: a tenth, as in the answers of `compare`.
+const MOST_ADDED: u64 = 10;
 
 /// The answer of `advise`.
 pub fn advice_answer(advice: &RangeAdvice) -> PageAnswer {
@@ -27,29 +31,47 @@ pub fn replay_answer(replayed: &Replayed) -> PageAnswer {
         .map(|word| printable(word))
         .collect();
     let mut sentence = replay_verdict(replayed);
-    let least = |added: u64| u64::MAX - added;
-    let best = replayed.policies.iter().filter(|row| row.estimated);
-    let best = best.max_by_key(|row| (row.huge_bytes_peak, least(row.added_bytes_peak)));
-    if let Some(best) = best.filter(|row| row.huge_bytes_peak > 0) {
-        sentence.push_str(&format!(
-            " Of the other policies, {} would have had most memory in huge pages: {}, for {} more \
-             memory.",
+    let best = best_policy(replayed);
+    match best {
+        Some(best) if best.huge_bytes_peak == 0 => {
+            sentence.push_str(" No policy would have made a huge page.");
+        }
+        Some(best) if best.estimated => sentence.push_str(&format!(
+            " Another policy, {}, would have had more memory in huge pages: {}, for {} more memory.",
             best.policy,
             size(best.huge_bytes_peak),
             size(best.added_bytes_peak),
-        ));
-    } else if best.is_some() {
-        sentence.push_str(" No other policy would have made a huge page.");
+        )),
+        Some(best) if replayed.policies.len() > 1 => sentence.push_str(&format!(
+            " No other policy would have had 1 percent more memory in huge pages than {}, if its \
+             huge pages may add 10 percent.",
+            best.policy
+        )),
+        _ => {}
     }
     let answer = PageAnswer::new(program.join(" "), sentence);
-    let policy = best.or(replayed.policies.first()).map(|row| &row.policy);
-    match policy {
+    match best.map(|row| &row.policy) {
         Some(policy) => answer.with(
             "run the program under this policy",
             command_line(&["broadleaf", "run", "--policy", policy, "--", "COMMAND"]),
         ),
         None => answer,
     }
+}
+
+/// The policy with most memory in huge pages, of those that add at most a tenth of it. Others than
+/// the recorded policy need 1 percent more than it has.
+fn best_policy(replayed: &Replayed) -> Option<&ReplayedPolicy> {
+    let recorded = replayed.policies.iter().find(|row| !row.estimated);
+    let enough = recorded.map_or(0, |row| row.huge_bytes_peak + row.huge_bytes_peak / 100);
+    let others = replayed.policies.iter().filter(|row| {
+        let is_cheap = row.added_bytes_peak <= row.huge_bytes_peak / MOST_ADDED;
+        row.estimated && is_cheap && row.huge_bytes_peak > enough
+    });
+    others
+        .max_by_key(|row| (row.huge_bytes_peak, Reverse(row.added_bytes_peak)))
+        .or(recorded)
+        .or(replayed.policies.first())
 }
 
 /// The answer of `report`, `run` and `attach`.
@@ -78,7 +100,10 @@ pub fn live_answer(report: &LiveReport) -> PageAnswer {
         several => format!("{} processes", grouped(several.len() as u64)),
     };
     let Some((process, forecast)) = most_gain(report) else {
-        return PageAnswer::new(about, "No policy would make a huge page now.");
+        return PageAnswer::new(
+            about,
+            "No policy would make a huge page now, for at most 10 percent more memory.",
+        );
     };
     let sentence = format!(
         "{} would have {} in huge pages instead of {}: {} makes them of {}, for {} more memory.",
@@ -102,40 +127,20 @@ pub fn live_answer(report: &LiveReport) -> PageAnswer {
         )
 }
 
-/// The process and the policy that would bring most memory into huge pages. Of equal ones, the
-/// policy that adds less memory.
+/// The process and the policy that would bring most memory into huge pages, of those that add at
+/// most a tenth of the process's memory. Of equal ones, the policy that adds less memory.
 fn most_gain(report: &LiveReport) -> Option<(&ProcessReport, &PolicyForecast)> {
     let all = report.processes.iter().flat_map(|process| {
         let forecasts = process.policies.iter();
         forecasts.map(move |forecast| (process, forecast))
     });
-    let gaining = all.filter(|(_, forecast)| forecast.would_promote > 0);
+    let gaining = all.filter(|(process, forecast)| {
+        forecast.would_promote > 0 && forecast.added_bytes <= process.rss_bytes / MOST_ADDED
+    });
     gaining.max_by_key(|(process, forecast)| {
         let gain = forecast.covered_bytes.saturating_sub(process.huge_bytes);
-        (gain, u64::MAX - forecast.added_bytes)
+        (gain, Reverse(forecast.added_bytes))
     })
-}
-
-/// The answer of `run --baseline`.
-pub fn baseline_answer(report: &BaselineReport) -> PageAnswer {
-    let changes = baseline_changes(report);
-    let user = changes
-        .iter()
-        .find(|change| change.kind == "user" && change.way == report.policy);
-    let sentence = match user {
-        Some(change) => format!("User time under {}: {}.", report.policy, change.sentence),
-        None => format!(
-            "{} was measured, and the user time is not known.",
-            report.policy
-        ),
-    };
-    let command: Vec<&str> = report.command.iter().map(String::as_str).collect();
-    let run = ["broadleaf", "run", "--policy", &report.policy, "--"];
-    let record = ["broadleaf", "record", "-o", "my.bl", "--"];
-    let line = |words: &[&str]| command_line(&[words, &command].concat());
-    PageAnswer::new(command_line(&command), sentence)
-        .with("run the program under this policy", line(&run))
-        .with("see where its TLB misses are", line(&record))
 }
 
 /// The answer of `paper`.
@@ -210,19 +215,27 @@ mod tests {
             ],
             heat: None,
         };
-        let answer = live_answer(&live(vec![process], None));
+        let answer = live_answer(&live(vec![process.clone()], None));
         assert_eq!(answer.about, "process 7 (redis)");
         assert_eq!(
             answer.sentence,
             "redis would have 8.00 MiB in huge pages instead of 2.00 MiB: pop-64 makes them of 3 \
              blocks, for 1.00 MiB more memory."
         );
+        let greedy_alone = vec![forecast("greedy", 64, 7)];
+        let dear = ProcessReport {
+            policies: greedy_alone,
+            ..process.clone()
+        };
+        let none = live_answer(&live(vec![dear], None));
+        assert!(none.commands.is_empty(), "{none:?}");
         assert_eq!(
             answer.commands[0].command,
             "broadleaf attach 7 --policy pop-64"
         );
         let none = live_answer(&live(Vec::new(), None));
-        assert_eq!(none.sentence, "No policy would make a huge page now.");
+        let sentence = "No policy would make a huge page now, for at most 10 percent more memory.";
+        assert_eq!(none.sentence, sentence);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The report page: one HTML file that holds its results, draws them and works offline.
 
+mod answered;
 mod answers;
+mod measured_answer;
 mod plain;
 
 use std::collections::BTreeSet;
@@ -11,7 +13,9 @@ use serde_json::{Value, json};
 
 use plain::plain_answers;
 
-pub use answers::{advice_answer, baseline_answer, live_answer, paper_answer, replay_answer};
+pub use answered::Answered;
+pub use answers::{advice_answer, live_answer, paper_answer, replay_answer};
+pub use measured_answer::baseline_answer;
 
 /// The page without results. `make web` builds it from `web/`.
 const EMPTY_PAGE: &str = include_str!("../../../../web/dist/report.html");

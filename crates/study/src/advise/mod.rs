@@ -235,7 +235,7 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
         &advice,
         &AnsweredProgram::of(header),
         &argument(request.trace),
-        places.has_sites(),
+        places.has_call_stacks(),
     );
     Ok((advice, places))
 }

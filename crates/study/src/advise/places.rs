@@ -9,7 +9,7 @@ use broadleaf_units::{FileId, SpaceId};
 use super::location::named_frame;
 use super::owners::SiteOwners;
 use super::pool::Pool;
-use super::variables::DataMapping;
+use super::variables::{DataMapping, STATIC_DATA};
 
 /// The content of a trace's events.
 #[derive(Debug, Default)]
@@ -56,6 +56,12 @@ impl TracePlaces {
     /// Returns true if the trace has allocation sites.
     pub fn has_sites(&self) -> bool {
         !self.owners.is_empty()
+    }
+
+    /// Returns true if the trace has call stacks of allocations, and not only variables.
+    pub(super) fn has_call_stacks(&self) -> bool {
+        let mut sites = self.owners.sites.iter();
+        sites.any(|owner| owner.site.allocator != STATIC_DATA)
     }
 
     /// The path of a file that an address space maps, if the trace names it.

@@ -7,7 +7,7 @@ pub mod switches;
 use broadleaf_governor::can_decide;
 use broadleaf_metrics::{CellResult, Comparison, RangeAdvice, SuggestedCommand};
 use broadleaf_policy::parse;
-use broadleaf_report::{BASELINE, keeps_memory, saves_enough};
+use broadleaf_report::{BASELINE, added_share, keeps_memory, saves_enough};
 
 pub use program::AnsweredProgram;
 
@@ -35,10 +35,12 @@ pub(crate) fn add_commands(
         let mut baselines = references.iter().filter(on);
         let baseline = baselines.find(|result| result.policy == BASELINE);
         let chosen = results.iter().find(|result| result.policy == advice.policy);
-        advice.commands = match (chosen, baseline) {
-            (Some(chosen), Some(baseline)) if chosen.policy != BASELINE => {
+        let dear = baseline.and_then(|baseline| dear_gain(&results, baseline));
+        advice.commands = match (chosen, baseline, dear) {
+            (Some(chosen), Some(baseline), _) if chosen.policy != BASELINE => {
                 for_policy(&results, chosen, baseline, program, trace)
             }
+            (_, Some(baseline), Some(dear)) => for_memory(dear, baseline, program, trace),
             _ if program.is_measured => vec![where_it_pays(trace)],
             _ => vec![SuggestedCommand {
                 purpose: NOTHING_TO_DO.to_owned(),
@@ -104,6 +106,36 @@ fn for_policy(
         false => in_the_source(trace),
     });
     commands
+}
+
+/// Returns the policy that gains and adds more memory than the rule allows. Of several, it is the
+/// one that adds least.
+fn dear_gain<'r>(results: &[&'r CellResult], baseline: &CellResult) -> Option<&'r CellResult> {
+    let gains = results.iter().copied().filter(|result| {
+        can_be_governed(&result.policy)
+            && saves_enough(result, baseline, baseline)
+            && !keeps_memory(result, baseline)
+    });
+    gains.min_by_key(|result| result.peak_resident_pages)
+}
+
+/// The commands if base pages were chosen because `dear` adds too much memory.
+fn for_memory(
+    dear: &CellResult,
+    baseline: &CellResult,
+    program: &AnsweredProgram,
+    trace: &str,
+) -> Vec<SuggestedCommand> {
+    let purpose = format!(
+        "{} may gain, for {:.0} percent more memory. If you have the memory, measure it",
+        dear.policy,
+        100.0 * added_share(dear, baseline)
+    );
+    let measurement = measurement(program, Some(&dear.policy));
+    vec![
+        suggested(&purpose, measurement.command),
+        where_it_pays(trace),
+    ]
 }
 
 /// The commands after advice on the ranges of a program's memory.
@@ -202,5 +234,30 @@ mod tests {
             let is_shown = commands.any(|command| command.contains("transparent_hugepage"));
             assert_eq!(is_shown, is_there, "{pages} pages");
         }
+    }
+
+    #[test]
+    fn a_gain_that_takes_much_memory_can_be_measured() {
+        let result = |policy: &str, walk_cycles: u64, peak_resident_pages: u64| CellResult {
+            policy: policy.to_owned(),
+            accesses: 10_000,
+            walk_cycles,
+            peak_resident_pages,
+            ..CellResult::default()
+        };
+        let base = result("4k", 1_000_000, 1_000);
+        let greedy = result("greedy", 9, 1_500);
+        let pop = result("pop-64", 90, 1_300);
+        let offline = result("offline", 1, 1_200);
+        let found = dear_gain(&[&base, &greedy, &pop, &offline], &base).expect("a policy");
+        assert_eq!(found.policy, "pop-64");
+        let program = AnsweredProgram::of(None);
+        let commands = for_memory(found, &base, &program, "t.bl");
+        assert!(commands[0].purpose.contains("for 30 percent more memory"));
+        assert!(commands[0].command.contains("--policy pop-64"));
+        let cheap = result("pop-64", 90, 1_050);
+        assert!(dear_gain(&[&base, &cheap], &base).is_none());
+        let idle = result("greedy", 1_000_000, 1_500);
+        assert!(dear_gain(&[&base, &idle], &base).is_none());
     }
 }

@@ -1,5 +1,6 @@
 //! The recorded program, as far as advice depends on it.
 
+use std::env;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -56,6 +57,21 @@ impl AnsweredProgram {
             is_measured: false,
             file,
         }
+    }
+
+    /// Describes the program of a command, whose file a shell would find.
+    pub fn of_command(command: Vec<String>) -> Self {
+        let name = Path::new(command.first().map_or("", String::as_str));
+        let folders = env::var_os("PATH").unwrap_or_default();
+        let mut found = env::split_paths(&folders).map(|folder| folder.join(name));
+        // A name with a folder is not searched for.
+        let found = match name.components().count() {
+            1 => found.find(|path| path.is_file()),
+            _ => None,
+        };
+        let path = found.unwrap_or_else(|| name.to_owned());
+        let path = path.canonicalize().unwrap_or(path);
+        Self::new(command, &path)
     }
 
     /// Returns true if the program's file contains a text, such as the name of a library.
@@ -132,6 +148,10 @@ mod tests {
             program.with_last(&["A=1"], &["--last"]),
             "env A=1 java -jar 'a b.jar' --last"
         );
+        let found = AnsweredProgram::of_command(vec!["sh".to_owned(), "-c".to_owned()]);
+        assert!(found.contains("ELF"));
+        let given = AnsweredProgram::of_command(vec!["/no/such/java".to_owned()]);
+        assert!(given.name == "java" && !given.contains("ELF"));
         let nameless = AnsweredProgram::new(Vec::new(), Path::new("/no/such/redis-server"));
         assert_eq!(nameless.with_last(&[], &["-x"]), "redis-server -x");
         let none = AnsweredProgram::default();

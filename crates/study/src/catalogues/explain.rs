@@ -24,6 +24,9 @@ use crate::failure::Failure;
 use crate::machines::is_machine_text;
 use crate::names::{known_policies, no_policy, unknown};
 
+/// The kind of words that name no part.
+const WORD: &str = "word";
+
 /// The longest line that reads easily.
 const COMFORTABLE: usize = 100;
 
@@ -40,6 +43,15 @@ pub fn explain(name: &str, view: View) -> Result<String, Failure> {
     }
     crate::sweep::explained_or(name, view, || {
         let mut found = find(name)?;
+        if let Some(term) = term(name).filter(|_| found.kind != WORD) {
+            let Described {
+                summary,
+                explanation,
+                ..
+            } = &term.described;
+            let as_word = format!("As a word of Linux: {summary}. {explanation}");
+            found.paragraphs.insert(0, as_word);
+        }
         if found.facts.iter().all(|(label, _)| *label != NEXT) {
             let next = next_command(found.kind, name, &found.heading);
             found.facts.push((NEXT, next));
@@ -185,7 +197,7 @@ fn find(name: &str) -> Result<Explanation, Failure> {
         return Ok(explanation);
     }
     if let Some(term) = term(name) {
-        return Ok(of_part("word", &term.described));
+        return Ok(of_part(WORD, &term.described));
     }
     let mut known = known_policies(name);
     known.extend(names_beside_policies().map(str::to_owned));

@@ -42,7 +42,7 @@ pub(super) fn of_machine(machine: &Machine) -> Explanation {
 /// The machines of a grid or a pattern that are named one by one.
 const NAMED: usize = 12;
 
-/// Explains the machines of a file, a pattern or a grid, or those that fit this computer.
+/// Explains the machines of a file, a pattern or a grid.
 ///
 /// # Errors
 /// Those of [`machines`].

@@ -29,6 +29,19 @@ pub(super) const TERMS: &[Term] = &[
     },
     Term {
         described: Described {
+            name: "hugetlb",
+            summary: "reserved huge pages: a pool that programs map from, apart from other memory",
+            explanation: "The administrator reserves them (`vm.nr_hugepages`), and a program asks \
+                for them: by MAP_HUGETLB, a file of hugetlbfs, `glibc.malloc.hugetlb=2`, \
+                -XX:+UseLargePages or PostgreSQL's huge_pages=on. Nothing splits or swaps them, \
+                so no measurement of Broadleaf has the program without them. Policies decide on \
+                THP, which needs no reservation.",
+            source: "Linux, Documentation/admin-guide/mm/hugetlbpage.rst",
+        },
+        aliases: &["hugetlbfs", "reserved-huge-pages"],
+    },
+    Term {
+        described: Described {
             name: "mthp",
             summary: "THP of several sizes: folios of 16 KiB to 1 MiB beside those of 2 MiB",
             explanation: "From Linux 6.8 on, each size has a setting of its own in \

@@ -1,5 +1,6 @@
 //! Notes of a comparison: what the interpretation of its figures needs.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use broadleaf_accel::WhyNot;
@@ -10,6 +11,7 @@ use broadleaf_trace::Header;
 
 use crate::foreign::is_imported;
 use crate::machines;
+use crate::native::NATIVE;
 use crate::recording::repeated_notes;
 use crate::run_time::{base_at_faults, frames_matter};
 use crate::source::{Trace, header_of};
@@ -88,6 +90,33 @@ fn of_fractured(machine: &Machine) -> Option<String> {
          spare no walks there, and make them shorter",
         machine.name
     ))
+}
+
+/// The note on measured seconds beside machines that describe other processors. Such a machine
+/// only shares the seconds out.
+pub(super) fn of_seconds(results: &[CellResult], head: Option<&Header>) -> Option<String> {
+    let has_seconds = |result: &&CellResult| {
+        result
+            .run_time
+            .is_some_and(|time| time.user_seconds.is_some())
+    };
+    let others: BTreeSet<&str> = (results.iter().filter(has_seconds))
+        .map(|result| result.machine.as_str())
+        .filter(|machine| *machine != NATIVE)
+        .collect();
+    // The parts of the text are the kernel, the processor and the setting of huge pages.
+    let processor = head?
+        .machine
+        .split("; ")
+        .nth(1)
+        .unwrap_or("another processor");
+    (!others.is_empty()).then(|| {
+        format!(
+            "seconds are those of {processor}, where the run times were measured; {} only shares \
+             them out between policies, by its walks",
+            others.into_iter().collect::<Vec<_>>().join(", ")
+        )
+    })
 }
 
 /// The note on a policy that chose with the whole trace in view.

@@ -7,7 +7,7 @@ use broadleaf_metrics::{
     CellResult, MachineSummary, PaperRecord, RangeAdvice, Replayed, StructureSummary,
 };
 use broadleaf_report::{
-    Page, WithReferences, advice_answer, comparisons, paper_answer, replay_answer,
+    Answered, Page, WithReferences, advice_answer, comparisons, paper_answer, replay_answer,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -87,7 +87,9 @@ pub fn advice_page(advice: &RangeAdvice) -> Result<String, Failure> {
 /// # Errors
 /// If the result has no form in JSON.
 pub fn replay_page(replayed: &Replayed) -> Result<String, Failure> {
-    Page::answering(replayed, &replay_answer(replayed)).map_err(Failure::failed)
+    let answer = &replay_answer(replayed);
+    let record = replayed;
+    Page::answering(&Answered { record, answer }, answer).map_err(Failure::failed)
 }
 
 /// Returns the page of a repeated paper as HTML.

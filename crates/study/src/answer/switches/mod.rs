@@ -36,7 +36,7 @@ broadleaf_units::catalogue! {
 }
 
 /// Returns the commands of the switches that a program has.
-pub(super) fn of_program(program: &AnsweredProgram) -> Vec<SuggestedCommand> {
+pub fn of_program(program: &AnsweredProgram) -> Vec<SuggestedCommand> {
     let applying = SWITCHES.iter().filter(|switch| (switch.applies)(program));
     let suggested = applying.map(|switch| SuggestedCommand {
         purpose: switch.purpose.to_owned(),
