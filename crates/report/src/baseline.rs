@@ -50,7 +50,7 @@ fn seconds(value: f64) -> String {
 /// Fewer rounds have no spread, and decide nothing.
 pub(crate) const FEW_ROUNDS: usize = 3;
 
-/// A shorter user time, in seconds, is a few ticks of the kernel's clock.
+/// A shorter processor time, in seconds, is a few ticks of the kernel's clock.
 const SHORT: f64 = 0.1;
 
 /// The least share of the memory in huge pages at the end with huge pages. Below, a note warns.
@@ -211,6 +211,17 @@ fn less_or_more(share: f64) -> String {
     format!("{} {way}", percent(share.abs()))
 }
 
+/// Returns true if the runs with base pages are too short for their times to mean something.
+pub(crate) fn is_short(report: &BaselineReport) -> bool {
+    median_of(&report.base_pages, processor) < SHORT
+}
+
+/// Returns the median of a figure; 0 without runs.
+pub(crate) fn median_of(runs: &[RunFigures], of: fn(&RunFigures) -> f64) -> f64 {
+    let values: Vec<f64> = runs.iter().map(of).collect();
+    percentiles(&values).map_or(0.0, |[_, middle, _]| middle)
+}
+
 fn notes(report: &BaselineReport) -> Vec<String> {
     let mut notes = Vec::new();
     let median = |values: Vec<f64>| percentiles(&values).map(|[_, middle, _]| middle);
@@ -226,11 +237,11 @@ fn notes(report: &BaselineReport) -> Vec<String> {
             report.policy
         ));
     }
-    let shortest = median(report.base_pages.iter().map(user).collect());
-    if let Some(seconds) = shortest.filter(|seconds| *seconds < SHORT) {
+    if is_short(report) {
         notes.push(format!(
-            "Runs of {seconds:.3} s of user time are too short: the kernel counts times in steps of \
-             some milliseconds. Measure a second or more."
+            "Runs of {:.3} s of processor time are too short: the kernel counts times in steps of \
+             some milliseconds. Measure a second or more.",
+            median_of(&report.base_pages, processor)
         ));
     }
     let shares = report

@@ -2,6 +2,7 @@
 
 use crate::next::what_to_type;
 use crate::number::{counted, grouped, size};
+use crate::page::replay_choice;
 use crate::{Align, Grid, Style, View, paragraph, replay_answer};
 use broadleaf_metrics::Replayed;
 
@@ -65,6 +66,10 @@ pub fn replay_table(replayed: &Replayed, view: View) -> String {
             Style::Plain,
             view,
         ));
+    }
+    if let Some(choice) = replay_choice(replayed) {
+        text.push('\n');
+        text.push_str(&paragraph(&choice, Style::Strong, view));
     }
     text + &what_to_type("", &replay_answer(replayed).commands, view)
 }

@@ -43,7 +43,11 @@ pub fn run_time_sentence(
             format!("cost {} to {}", percent(0.0 - high), percent(0.0 - low))
         }
         (low, high) if low < 0.0 => {
-            format!("cost {} to save {}", percent(-low), percent(high))
+            format!(
+                "cost up to {} or save up to {}",
+                percent(-low),
+                percent(high)
+            )
         }
         (low, high) => format!("save {} to {}", percent(low), percent(high)),
     };
@@ -334,8 +338,8 @@ mod tests {
         ));
         assert!(
             measured.starts_with(
-                "Run time: no difference that this machine can show. greedy may cost 1.0% to save \
-                 2.0% of the user time"
+                "Run time: no difference that this machine can show. greedy may cost up to \
+                 1.0% or save up to 2.0% of the user time"
             ),
             "{measured}"
         );
@@ -343,7 +347,10 @@ mod tests {
         assert!(
             sentence([0.0, 0.0, 0.0004]).contains("may change the user time by less than 0.1% (4k")
         );
-        assert!(sentence([-0.2, 0.1, 0.3]).contains("may cost 20.0% to save 30.0% of the user"));
+        assert!(
+            sentence([-0.2, 0.1, 0.3])
+                .contains("may cost up to 20.0% or save up to 30.0% of the user")
+        );
         let unknown = CellResult::default();
         assert!(run_time_sentence(&unknown, &unknown, &TraceSummary::default()).is_none());
         let samples = TraceSummary {

@@ -386,8 +386,14 @@ pub(crate) fn compare_beside(
     }
     answer.comparison.advice = answer.with_context(recommendations);
     let program = AnsweredProgram::of(head.as_ref());
-    let (references, comparison) = (&answer.references, &mut answer.comparison);
-    add_commands(comparison, references, &program, &argument(path));
+    let named = argument(path)
+        + if reading.keep_going {
+            " --keep-going"
+        } else {
+            ""
+        };
+    let judged = (&*answer.references, &*answer.by_walks);
+    add_commands(&mut answer.comparison, judged, &program, &named);
     answer.comparison.damage = trace.damage();
     Ok(answer)
 }

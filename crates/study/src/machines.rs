@@ -105,7 +105,7 @@ pub(crate) fn is_machine_text(name: &str) -> bool {
 }
 
 /// Returns true if a text is a pattern of names. The name of a file may have a `*`.
-fn is_pattern(name: &str) -> bool {
+pub(crate) fn is_pattern(name: &str) -> bool {
     name.contains('*') && !is_file(name)
 }
 

@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus};
 
 use broadleaf_record::system::GuestReport;
 use broadleaf_record::valgrind::{
-    Clock, Engine, Finished, Options, RecordError, UNRECORDED_CHILDREN,
+    Clock, Engine, Finished, MISSING_CHILDREN, Options, RecordError, UNRECORDED_CHILDREN,
 };
 use broadleaf_record::windows::WindowProgress;
 use broadleaf_report::number::{grouped, size};
@@ -121,8 +121,7 @@ pub fn claim_free_name(program: &OsStr) -> Result<(PathBuf, Direct), Failure> {
     ))
 }
 
-/// Completes the output of a recording. Warns if the program has processes that were not recorded,
-/// and if its run times are those of all.
+/// Completes the output of a recording. Warns if the program has processes that were not recorded.
 ///
 /// # Errors
 /// If the recording failed, or the output cannot be completed. The message names the part of the
@@ -137,8 +136,8 @@ pub fn finish(
     let failed = |error| explain(WriteError::Io(error).into(), path, kept);
     if let Some(head) = &finished.new_head {
         output.replace_start(head).map_err(failed)?;
-        log::warn!("warning: {UNRECORDED_CHILDREN}");
-    } else if let Some(lacking) = lacking_children(finished.unrecorded_children) {
+    }
+    if let Some(lacking) = lacking_children(finished.unrecorded_children) {
         log::warn!("warning: {lacking}");
     }
     output.finish().map_err(failed)?;
@@ -176,7 +175,8 @@ pub fn size_and_end(finished: &Finished<()>, path: &Path) -> String {
 pub(crate) fn repeated_notes(header: &Header) -> impl Iterator<Item = String> + use<> {
     let is_imported = is_imported(header);
     let notes = header.notes.clone().into_iter();
-    notes.filter(move |note| is_imported || note == UNRECORDED_CHILDREN)
+    let of_children = [UNRECORDED_CHILDREN, MISSING_CHILDREN];
+    notes.filter(move |note| is_imported || of_children.contains(&note.as_str()))
 }
 
 /// The command that a user may type next.

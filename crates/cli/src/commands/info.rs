@@ -17,7 +17,12 @@ pub(crate) fn run(options: &InfoArgs, view: View) -> Result<(), Failure> {
     })?;
     match options.format {
         TableOrJson::Table => {
-            let compare = format!("broadleaf compare {}", argument(&options.trace));
+            let how = if options.keep_going {
+                " --keep-going"
+            } else {
+                ""
+            };
+            let compare = format!("broadleaf compare {}{how}", argument(&options.trace));
             print(&(info.table(view) + &next(&compare)))
         }
         TableOrJson::Json => print(&json(&info.to_json())?),

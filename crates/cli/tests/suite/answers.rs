@@ -150,7 +150,7 @@ fn a_recording_holds_both_ends_and_a_comparison_gives_seconds() {
     assert!(
         of_seconds
             .next()
-            .is_some_and(|note| note.contains("skylake only shares"))
+            .is_some_and(|note| note.contains("only shares them out"))
     );
     let base = &answer["results"][0]["run_time"];
     assert_eq!(base["ratio"], 1.0);

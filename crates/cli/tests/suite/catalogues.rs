@@ -151,10 +151,7 @@ fn an_explanation_names_parameters_and_source() {
         "{text}"
     );
     let text = succeeded(&run(&["explain", "superpage"])).replace('\n', " ");
-    assert!(
-        text.contains("As a word of Linux: a page of 2 MiB"),
-        "{text}"
-    );
+    assert!(text.contains("As a word: a page of 2 MiB"), "{text}");
     let text = succeeded(&run(&["explain", "hugetlbfs"]));
     assert!(
         text.starts_with("hugetlb (word): reserved huge pages"),
@@ -171,6 +168,8 @@ fn an_explanation_names_parameters_and_source() {
     assert!(text.contains(next), "{text}");
     let wrong = run(&["explain", "single:entrys=64"]);
     assert!(stderr(&wrong).contains("did you mean entries?"));
+    let none = stderr(&run(&["explain", "thp*"]));
+    assert!(none.contains("did you mean thp"), "{none}");
     let text = succeeded(&run(&["explain", "neoverse*"]));
     assert!(text.contains("neoverse-n1-aggregating\n"), "{text}");
     let text = succeeded(&run(&["explain", "refusal_not_covered"]));

@@ -112,7 +112,7 @@ fn thread_time() -> Duration {
 }
 
 /// Returns the page faults of this thread; 0 if the kernel does not count them.
-fn faults() -> u64 {
+pub(super) fn faults() -> u64 {
     // SAFETY: a structure of numbers, for which zeroes are values; the call writes to it alone.
     unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();

@@ -1,7 +1,9 @@
 //! Anonymous memory of this process, in blocks.
 #![allow(unsafe_code, reason = "mappings of this process")]
 
+use super::cgroup;
 use super::machine::available_bytes;
+use std::path::Path;
 use std::ptr;
 
 /// The size of a block: a huge page.
@@ -9,14 +11,33 @@ pub(super) const BLOCK: usize = 2 << 20;
 /// The size of a base page.
 pub(super) const PAGE: usize = 4 << 10;
 
-/// Touches free memory and frees it again: this size, or half of the available memory if that is
-/// less. The pages are huge unless huge pages are forbidden to this process. A host that took the
-/// memory back maps it again. Returns false if the kernel refuses.
-pub fn touch_free_memory(bytes: u64) -> bool {
-    let bytes = bytes.min(available_bytes() / 2);
-    let blocks = usize::try_from(bytes).map_or(0, |bytes| bytes.div_ceil(BLOCK));
-    let memory = OwnMemory::new(blocks, libc::MADV_HUGEPAGE);
-    memory.inspect(|memory| memory.touch(PAGE)).is_some()
+/// Touches free memory and frees it again: this size, or half of what this process may take if that
+/// is less. The pages are huge if the kernel has huge pages and does not forbid them here. A host
+/// that took the memory back maps it again. Returns the number of bytes.
+pub fn touch_free_memory(bytes: u64) -> u64 {
+    let limits = cgroup::limits(Path::new("/proc"), std::process::id());
+    let left = match limits.is_hidden() {
+        true => Some(0),
+        false => limits.left().map(|left| left.bytes),
+    };
+    let blocks = touched_bytes(bytes, available_bytes(), left) as usize / BLOCK;
+    let memory = OwnMemory::new(blocks, libc::MADV_HUGEPAGE)
+        .or_else(|| OwnMemory::new(blocks, libc::MADV_NORMAL));
+    match memory {
+        Some(memory) => {
+            memory.touch(PAGE);
+            (blocks * BLOCK) as u64
+        }
+        None => 0,
+    }
+}
+
+/// The bytes to touch if so many are asked for, are available, and are left below the limit of the
+/// cgroup.
+fn touched_bytes(asked: u64, available: u64, left: Option<u64>) -> u64 {
+    asked
+        .min(available / 2)
+        .min(left.map_or(u64::MAX, |left| left / 2))
 }
 
 /// Aligned blocks of anonymous memory of this process.
@@ -95,7 +116,17 @@ impl Drop for OwnMemory {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fault_costs::faults;
     use super::*;
+
+    #[test]
+    fn touched_memory_keeps_to_what_there_is() {
+        assert_eq!(touched_bytes(100, 1000, None), 100);
+        assert_eq!(touched_bytes(900, 1000, None), 500);
+        assert_eq!(touched_bytes(900, 1000, Some(300)), 150);
+        assert_eq!(touched_bytes(900, 1000, Some(0)), 0);
+        assert_eq!(touched_bytes(900, 0, None), 0);
+    }
 
     #[test]
     fn touched_blocks_are_resident() {
@@ -104,6 +135,10 @@ mod tests {
         memory.touch(PAGE);
         assert!(memory.resident_pages(BLOCK));
         drop(memory);
-        assert!(touch_free_memory(5 << 20));
+        assert_eq!(touch_free_memory(0), 0);
+        let before = faults();
+        assert_eq!(touch_free_memory(6 << 20), 6 << 20);
+        // A huge page is one fault.
+        assert!(faults() >= before + 3, "{before}");
     }
 }

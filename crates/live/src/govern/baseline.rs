@@ -166,12 +166,18 @@ pub(super) fn ends_of_runs(base: &[RunFigures], huge: &[RunFigures]) -> Measured
     }
 }
 
+/// The fewest huge pages that the governor makes in a run whose time counts. Attempts that fail take
+/// time too, and would be most of it.
+const FEW_COPIES: u64 = 8;
+
 /// The time of a copy of base pages into a huge page, in this program: the median of the runs, in
-/// nanoseconds. Returns `None` if the governor made no huge page, since the program got all at page
-/// faults.
+/// nanoseconds. Returns `None` if the governor made few huge pages: the program got them at page
+/// faults, or has few.
 fn copying_nanos(runs: &[RunFigures]) -> Option<u64> {
     let of_run = |run: &RunFigures| {
-        let copies = run.promotions.filter(|promotions| *promotions > 0)?;
+        let copies = run
+            .promotions
+            .filter(|promotions| *promotions >= FEW_COPIES)?;
         Some((run.acting_cpu_seconds? * 1e9) as u64 / copies)
     };
     let mut nanos: Vec<u64> = runs.iter().filter_map(of_run).collect();
@@ -202,8 +208,15 @@ mod tests {
             promotions: Some(copies),
             ..RunFigures::default()
         };
-        let runs = [run(0.04, 80), run(0.001, 0), run(0.09, 90), run(0.02, 10)];
+        let runs = [
+            run(0.04, 80),
+            run(0.001, 0),
+            run(0.09, 90),
+            run(0.02, 10),
+            run(0.1, 2),
+        ];
         assert_eq!(copying_nanos(&runs), Some(1_000_000));
         assert_eq!(copying_nanos(&[run(0.001, 0), RunFigures::default()]), None);
+        assert_eq!(copying_nanos(&[run(0.01, 7)]), None);
     }
 }

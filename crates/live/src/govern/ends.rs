@@ -98,7 +98,8 @@ impl Turns<'_> {
                 };
                 allow_thp().map_err(|error| cannot("allow huge pages", &error))?;
                 if host_takes_memory {
-                    touch_free_memory(most_resident);
+                    // Copies need huge pages beside the base pages.
+                    touch_free_memory(2 * most_resident);
                 }
                 let figures = match self.once(arms[at]) {
                     Ok(OneRun::Figures(figures, reserved)) => {

@@ -35,4 +35,6 @@ mod wire;
 pub(crate) use cause::has_sanitizer;
 pub use errors::RecordError;
 pub(crate) use program::{executable, find as find_program, interpreter_line};
-pub use session::{Clock, Engine, Finished, Options, RecordProgress, UNRECORDED_CHILDREN, record};
+pub use session::{
+    Clock, Engine, Finished, MISSING_CHILDREN, Options, RecordProgress, UNRECORDED_CHILDREN, record,
+};

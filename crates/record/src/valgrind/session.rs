@@ -146,7 +146,10 @@ pub struct Finished<W> {
 /// The note of a trace whose run times contain processes that the trace lacks.
 pub const UNRECORDED_CHILDREN: &str =
     "the measured times contain processes that the trace lacks: --follow-children records them";
-/// The bytes of a trace's head that are kept free for [`UNRECORDED_CHILDREN`].
+/// The note of a trace without run times that lacks child processes.
+pub const MISSING_CHILDREN: &str =
+    "the program's child processes are not in the trace: --follow-children records them";
+/// The bytes of a trace's head that are kept free for one of these notes.
 const ROOM: usize = 120;
 
 impl<W> Finished<W> {
@@ -284,7 +287,11 @@ pub fn record<W: Write + Send>(
         false => shared.forks(),
     };
     let lacks_children = header.room > 0 && unrecorded_children > 0;
-    let new_head = match lacks_children && header.note_in_room(UNRECORDED_CHILDREN.into()) {
+    let note = match options.measured {
+        Some(_) => UNRECORDED_CHILDREN,
+        None => MISSING_CHILDREN,
+    };
+    let new_head = match lacks_children && header.note_in_room(note.into()) {
         true => Some(head_bytes(&header)?),
         false => None,
     };
@@ -340,9 +347,9 @@ fn header(options: &Options, program: &Path, system: Option<&System<'_>>) -> io:
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_secs()),
         notes: system.map_or_else(|| notes(options), System::notes),
-        room: match options.measured.is_some() && !options.follow_children {
-            true => ROOM,
-            false => 0,
+        room: match options.follow_children {
+            true => 0,
+            false => ROOM,
         },
     })
 }

@@ -7,7 +7,7 @@ use broadleaf_metrics::{
 use std::cmp::Reverse;
 
 use crate::number::{counted, grouped, size};
-use crate::{baseline_command, command_line, printable, replay_verdict};
+use crate::{baseline_command, command_line, order_of, printable, replay_verdict};
 
 /// A policy may add this part of the memory: a tenth, as in the answers of `compare`.
 const MOST_ADDED: u64 = 10;
@@ -23,51 +23,60 @@ pub fn advice_answer(advice: &RangeAdvice) -> PageAnswer {
     }
 }
 
-/// The answer of `replay`.
+/// The answer of `replay`. All policies keep to a limit of added memory, as governors do.
 pub fn replay_answer(replayed: &Replayed) -> PageAnswer {
     let program: Vec<String> = replayed
         .command
         .iter()
         .map(|word| printable(word))
         .collect();
-    let mut sentence = replay_verdict(replayed);
-    let best = best_policy(replayed);
-    match best {
-        Some(best) if best.huge_bytes_peak == 0 => {
-            sentence.push_str(" No policy would have made a huge page.");
-        }
-        Some(best) if best.estimated => sentence.push_str(&format!(
-            " Another policy, {}, would have had more memory in huge pages: {}, for {} more memory.",
-            best.policy,
-            size(best.huge_bytes_peak),
-            size(best.added_bytes_peak),
-        )),
-        Some(best) if replayed.policies.len() > 1 => sentence.push_str(&format!(
-            " No other policy would have had 1 percent more memory in huge pages than {}, if its \
-             huge pages may add 10 percent.",
-            best.policy
-        )),
-        _ => {}
-    }
+    let verdict = replay_verdict(replayed);
+    let sentence = match replay_choice(replayed) {
+        Some(choice) => format!("{verdict} {choice}"),
+        None => verdict,
+    };
     let answer = PageAnswer::new(program.join(" "), sentence);
-    match best.map(|row| &row.policy) {
-        Some(policy) => answer.with(
-            "run the program under this policy",
-            command_line(&["broadleaf", "run", "--policy", policy, "--", "COMMAND"]),
-        ),
-        None => answer,
+    let Some(best) = best_policy(replayed).filter(|row| row.huge_bytes_peak > 0) else {
+        return answer;
+    };
+    let mut words = vec!["broadleaf", "run", "--policy", &*best.policy];
+    if best.max_added != USUAL_ADDED {
+        words.extend(["--max-added", &*best.max_added]);
     }
+    words.push("--");
+    match replayed.command.is_empty() {
+        true => words.push("COMMAND"),
+        false => words.extend(replayed.command.iter().map(String::as_str)),
+    }
+    answer.with("run the program under this policy", command_line(&words))
 }
 
-/// The policy with most memory in huge pages, of those that add at most a tenth of it. Others than
-/// the recorded policy need 1 percent more than it has.
+/// The limit of added memory that `run` has if none is given.
+const USUAL_ADDED: &str = "10%";
+
+/// Says which policy would have had most memory in huge pages. Returns `None` if there is no
+/// policy.
+pub(crate) fn replay_choice(replayed: &Replayed) -> Option<String> {
+    let best = best_policy(replayed)?;
+    let figures = format!(
+        "{} in huge pages at most, for {} more memory",
+        size(best.huge_bytes_peak),
+        size(best.added_bytes_peak)
+    );
+    Some(match (best.huge_bytes_peak, best.estimated) {
+        (0, _) => "No policy would have had a huge page.".to_owned(),
+        (_, true) => format!("{} would have had most: {figures}.", best.policy),
+        (_, false) => format!("{}, which ran, has most: {figures}.", best.policy),
+    })
+}
+
+/// The policy with most memory in huge pages. Others than the recorded one need 1 percent more than
+/// it has. Of equal ones, it is the policy that adds least.
 fn best_policy(replayed: &Replayed) -> Option<&ReplayedPolicy> {
     let recorded = replayed.policies.iter().find(|row| !row.estimated);
     let enough = recorded.map_or(0, |row| row.huge_bytes_peak + row.huge_bytes_peak / 100);
-    let others = replayed.policies.iter().filter(|row| {
-        let is_cheap = row.added_bytes_peak <= row.huge_bytes_peak / MOST_ADDED;
-        row.estimated && is_cheap && row.huge_bytes_peak > enough
-    });
+    let others = replayed.policies.iter();
+    let others = others.filter(|row| row.estimated && row.huge_bytes_peak > enough);
     others
         .max_by_key(|row| (row.huge_bytes_peak, Reverse(row.added_bytes_peak)))
         .or(recorded)
@@ -130,9 +139,15 @@ pub fn live_answer(report: &LiveReport) -> PageAnswer {
 /// The process and the policy that would bring most memory into huge pages, of those that add at
 /// most a tenth of the process's memory. Of equal ones, the policy that adds less memory.
 fn most_gain(report: &LiveReport) -> Option<(&ProcessReport, &PolicyForecast)> {
+    // The table of several processes shows one policy.
+    let shown = match report.processes.len() {
+        0 | 1 => None,
+        _ => order_of(report),
+    };
     let all = report.processes.iter().flat_map(|process| {
         let forecasts = process.policies.iter();
-        forecasts.map(move |forecast| (process, forecast))
+        let shown = forecasts.filter(|one| shown.is_none_or(|policy| one.policy == policy));
+        shown.map(move |forecast| (process, forecast))
     });
     let gaining = all.filter(|(process, forecast)| {
         forecast.would_promote > 0 && forecast.added_bytes <= process.rss_bytes / MOST_ADDED
@@ -236,6 +251,54 @@ mod tests {
         let none = live_answer(&live(Vec::new(), None));
         let sentence = "No policy would make a huge page now, for at most 10 percent more memory.";
         assert_eq!(none.sentence, sentence);
+    }
+
+    /// The answer of a journal whose rows have these huge and added bytes; the first ran.
+    fn replayed(rows: &[(&str, u64, u64, &str)]) -> PageAnswer {
+        let rows = rows.iter().enumerate();
+        let policies = rows.map(|(at, (policy, huge, added, max_added))| ReplayedPolicy {
+            policy: (*policy).to_owned(),
+            estimated: at > 0,
+            huge_bytes_peak: huge << 20,
+            added_bytes_peak: added << 20,
+            max_added: (*max_added).to_owned(),
+            ..ReplayedPolicy::default()
+        });
+        replay_answer(&Replayed {
+            schema: String::new(),
+            journal: "j".to_owned(),
+            version: String::new(),
+            command: vec!["./a".to_owned(), "b c".to_owned()],
+            started: 0,
+            dry_run: false,
+            ticks: 3,
+            elapsed_seconds: 1.0,
+            torn_bytes: 0,
+            reproduced: true,
+            difference: None,
+            policies: policies.collect(),
+            provenance: Provenance::default(),
+        })
+    }
+
+    #[test]
+    fn a_replay_names_the_policy_with_most_memory_in_huge_pages() {
+        let found = replayed(&[
+            ("4k", 0, 0, "10%"),
+            ("greedy", 8, 2, "10%"),
+            ("pop-64", 8, 1, "10%"),
+        ]);
+        let most = "pop-64 would have had most: 8.00 MiB in huge pages at most, for 1.00 MiB more";
+        assert!(found.sentence.contains(most), "{found:?}");
+        let command = &found.commands[0].command;
+        assert_eq!(command, "broadleaf run --policy pop-64 -- ./a 'b c'");
+        // 1 percent more is no more.
+        let recorded = replayed(&[("pop-64", 800, 1, "unlimited"), ("greedy", 804, 1, "10%")]);
+        assert!(recorded.sentence.contains("pop-64, which ran, has most"));
+        let command = &recorded.commands[0].command;
+        assert!(command.contains("--policy pop-64 --max-added unlimited --"));
+        let none = replayed(&[("4k", 0, 0, "10%")]);
+        assert!(none.commands.is_empty() && none.sentence.contains("No policy would"));
     }
 
     #[test]

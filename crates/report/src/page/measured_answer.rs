@@ -1,20 +1,23 @@
 //! The answer of `run --baseline`: the way to run a program that takes least processor time.
 
-use broadleaf_metrics::{BaselineReport, PageAnswer, SuggestedCommand};
+use broadleaf_metrics::{BaselineReport, PageAnswer, RunFigures, SuggestedCommand};
 
-use crate::baseline::{FEW_ROUNDS, saved_processor_time};
-use crate::number::counted;
-use crate::{baseline_changes, baseline_command, change_sentence, command_line};
+use crate::baseline::{FEW_ROUNDS, is_short, median_of, saved_processor_time};
+use crate::number::{counted, percent};
+use crate::{baseline_command, change_sentence, command_line};
 
 /// The least saved share of the processor time that matters.
 const MATTERS: f64 = 0.03;
-/// Ways whose saved shares differ by less are equally good.
+/// Ways whose saved shares differ by less are equally good. Page faults that differ by less are
+/// equal.
 const EQUAL: f64 = 0.01;
+/// The most memory of a way, as a multiple of that with base pages: the rule of `compare`.
+const MOST_MEMORY: f64 = 1.1;
 
 /// A way to run the program, with the saved share of the processor time over base pages: the tenth
 /// percentile, the median and the ninetieth percentile.
 #[derive(Clone, Copy)]
-struct Way {
+struct TimedWay {
     of: WayKind,
     saved: [f64; 3],
 }
@@ -30,7 +33,7 @@ enum WayKind {
     AllHuge,
 }
 
-impl Way {
+impl TimedWay {
     fn matters(&self) -> bool {
         self.saved[0] > 0.0 && self.saved[1] >= MATTERS
     }
@@ -50,7 +53,7 @@ pub fn baseline_answer(report: &BaselineReport, switches: &[SuggestedCommand]) -
     };
     let about = command_line(&answer.command);
     let (sentence, commands) = answer.decided();
-    let mut answered = PageAnswer::new(about, answer.with_user_time(sentence));
+    let mut answered = PageAnswer::new(about, sentence);
     answered.commands = commands;
     let record = answer.line(&["broadleaf", "record", "-o", "my.bl", "--"]);
     answered.with("see where its TLB misses are", record)
@@ -73,6 +76,10 @@ impl Answering<'_> {
             let sentence = format!("{} {decides} nothing.", counted(rounds as u64, "round"));
             return (sentence, vec![self.again()]);
         }
+        if is_short(report) {
+            let sentence = "Runs that are so short decide nothing.".to_owned();
+            return (sentence, vec![self.again()]);
+        }
         let ways = [
             (WayKind::AsSet, &report.without),
             (WayKind::Policy, &report.with),
@@ -80,53 +87,81 @@ impl Answering<'_> {
         ];
         let ways = ways.into_iter().filter_map(|(of, runs)| {
             let saved = saved_processor_time(&report.base_pages, runs)?;
-            Some(Way { of, saved })
+            let way = TimedWay { of, saved };
+            (of != WayKind::AsSet || self.differs(runs)).then_some((way, runs))
         });
-        let ways: Vec<Way> = ways.collect();
-        let mattering = ways.iter().filter(|way| way.matters());
-        let most = mattering.clone().map(|way| way.saved[1]).reduce(f64::max);
-        // Of equally good ways, that of the least effort.
-        let best = most.and_then(|most| {
-            let mut good = mattering.filter(|way| way.saved[1] > most - EQUAL);
-            good.next()
+        let (cheap, dear): (Vec<_>, Vec<_>) = ways.partition(|(_, runs)| self.keeps_memory(runs));
+        let [cheap, dear] = [cheap, dear].map(|ways| {
+            let ways = ways.into_iter().map(|(way, _)| way);
+            ways.collect::<Vec<TimedWay>>()
         });
-        match best {
+        match best(&cheap) {
             Some(way) => self.gain(way),
-            None => self.no_gain(&ways),
+            None => match best(&dear) {
+                Some(way) => self.for_memory(way),
+                None => self.no_gain(&cheap),
+            },
         }
     }
 
+    /// Returns true if the page faults of these runs are not those of base pages: the system made
+    /// huge pages.
+    fn differs(&self, runs: &[RunFigures]) -> bool {
+        let faults = |runs: &[RunFigures]| median_of(runs, |run| run.page_faults as f64);
+        let (base, own) = (faults(&self.report.base_pages), faults(runs));
+        (base - own).abs() > EQUAL * base
+    }
+
+    /// Returns true if these runs take at most a tenth more memory than those with base pages.
+    fn keeps_memory(&self, runs: &[RunFigures]) -> bool {
+        let most = |runs: &[RunFigures]| median_of(runs, |run| run.rss_bytes_peak as f64);
+        most(runs) <= MOST_MEMORY * most(&self.report.base_pages)
+    }
+
     /// The answer if a way takes less time than base pages.
-    fn gain(&self, way: &Way) -> (String, Vec<SuggestedCommand>) {
-        let saved = format!(
-            "processor time over 4 KiB pages: {}",
-            change_sentence(way.saved)
-        );
+    fn gain(&self, way: &TimedWay) -> (String, Vec<SuggestedCommand>) {
+        let saved = less_time(way);
         let policy = &*self.report.policy;
         match way.of {
             WayKind::AsSet => (
-                format!("Change nothing: the system is set well. It saves {saved}."),
+                format!(
+                    "Keep the command and the system's settings as they are: the program {saved}."
+                ),
                 Vec::new(),
             ),
             WayKind::Policy => {
                 let mut commands = vec![self.under(policy)];
                 commands.extend_from_slice(self.switches);
                 (
-                    format!("Run it under {policy}: it saves {saved}."),
+                    format!("Run it under {policy}: the program {saved}."),
                     commands,
                 )
             }
             WayKind::AllHuge => {
                 let mut commands = vec![self.under("greedy"), always()];
                 commands.extend_from_slice(self.switches);
-                let sentence = format!("Use huge pages wherever they fit: they save {saved}.");
+                let sentence = format!("Use huge pages wherever they fit: the program {saved}.");
                 (sentence, commands)
             }
         }
     }
 
+    /// The answer if only ways that take much more memory take less time.
+    fn for_memory(&self, way: &TimedWay) -> (String, Vec<SuggestedCommand>) {
+        let policy = match way.of {
+            WayKind::AllHuge => "greedy",
+            WayKind::AsSet | WayKind::Policy => &*self.report.policy,
+        };
+        let sentence = format!(
+            "The program {} with huge pages, and takes over 10 percent more memory. Run it so if \
+             you have the memory.",
+            less_time(way)
+        );
+        (sentence, vec![self.under(policy)])
+    }
+
     /// The answer if no way takes less time than base pages.
-    fn no_gain(&self, ways: &[Way]) -> (String, Vec<SuggestedCommand>) {
+    fn no_gain(&self, ways: &[TimedWay]) -> (String, Vec<SuggestedCommand>) {
         let set = ways.iter().find(|way| way.of == WayKind::AsSet);
         match set.filter(|way| way.costs()) {
             Some(way) => (
@@ -143,17 +178,6 @@ impl Answering<'_> {
                 vec![self.again()],
             ),
         }
-    }
-
-    /// Adds the change of the user time under the policy.
-    fn with_user_time(&self, mut sentence: String) -> String {
-        let policy = &*self.report.policy;
-        let mut changes = baseline_changes(self.report).into_iter();
-        let user = changes.find(|change| change.kind == "user" && change.way == policy);
-        if let Some(user) = user {
-            sentence.push_str(&format!(" User time under {policy}: {}.", user.sentence));
-        }
-        sentence
     }
 
     /// The run under a policy.
@@ -181,10 +205,26 @@ impl Answering<'_> {
     }
 }
 
+/// Returns the way that saves most. Of equally good ways, it is that of the least effort.
+fn best(ways: &[TimedWay]) -> Option<&TimedWay> {
+    let mattering = || ways.iter().filter(|way| way.matters());
+    let most = mattering().map(|way| way.saved[1]).reduce(f64::max)?;
+    mattering().find(|way| way.saved[1] > most - EQUAL)
+}
+
+/// Describes what a way saves: `takes 4.0% less processor time than with 4 KiB pages (2.0% to
+/// 5.0%)`.
+fn less_time(way: &TimedWay) -> String {
+    let [low, middle, high] = way.saved.map(percent);
+    format!("takes {middle} less processor time than with 4 KiB pages ({low} to {high})")
+}
+
 /// The kernel's switch for huge pages in all programs.
 fn always() -> SuggestedCommand {
     SuggestedCommand {
-        purpose: "or let the kernel do it, in all programs".to_owned(),
+        purpose:
+            "or let the kernel make them at page faults, in all programs; this was not measured"
+                .to_owned(),
         command: "echo always | sudo tee /sys/kernel/mm/transparent_hugepage/enabled".to_owned(),
     }
 }
@@ -192,18 +232,24 @@ fn always() -> SuggestedCommand {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf_metrics::{Provenance, RunFigures};
+    use broadleaf_metrics::Provenance;
 
-    /// The answer of runs with these user times: base pages, as set, under pop-256, all huge.
-    fn answer(seconds: [f64; 4], rounds: usize) -> PageAnswer {
-        let runs = |seconds: f64| {
+    /// The answer of runs with these user times, in seconds, and this memory in MiB: base pages, as
+    /// set, under pop-256, all huge.
+    fn answer_with(seconds: [f64; 4], memory: [u64; 4], rounds: usize) -> PageAnswer {
+        let mut ways = (0_u64..).zip(seconds).zip(memory);
+        let mut runs = || {
+            let ((place, user_seconds), memory) = ways.next().expect("four ways");
             let run = RunFigures {
-                user_seconds: seconds,
+                user_seconds,
+                rss_bytes_peak: memory << 20,
+                // As the system is set, it makes some huge pages.
+                page_faults: 10_000 - 1_000 * place,
                 ..RunFigures::default()
             };
             vec![run; rounds]
         };
-        let [base_pages, without, with, huge_pages] = seconds.map(runs);
+        let (base_pages, without, with, huge_pages) = (runs(), runs(), runs(), runs());
         let report = BaselineReport {
             schema: String::new(),
             command: vec!["./a".to_owned()],
@@ -221,17 +267,21 @@ mod tests {
         baseline_answer(&report, &[switch])
     }
 
+    fn answer(seconds: [f64; 4], rounds: usize) -> PageAnswer {
+        answer_with(seconds, [100; 4], rounds)
+    }
+
     #[test]
     fn the_way_with_least_time_and_least_effort_is_chosen() {
         for (seconds, starts, first) in [
             (
                 [2.0, 1.5, 1.5, 1.5],
-                "Change nothing: the system",
+                "Keep the command and the system",
                 "broadleaf record",
             ),
             (
                 [2.0, 2.0, 1.5, 1.49],
-                "Run it under pop-256: it saves processor time over 4 KiB pages: 25.0% less",
+                "Run it under pop-256: the program takes 25.0% less processor time",
                 "broadleaf run --policy pop-256 -- ./a",
             ),
             (
@@ -260,9 +310,47 @@ mod tests {
     }
 
     #[test]
-    fn one_round_decides_nothing() {
+    fn few_rounds_and_short_runs_decide_nothing() {
         let found = answer([2.0, 1.0, 1.0, 1.0], 1);
-        assert!(found.sentence.starts_with("1 round decides nothing."));
+        assert_eq!(found.sentence, "1 round decides nothing.");
         assert!(found.commands[0].command.contains("--baseline 7"));
+        let short = answer([0.05, 0.04, 0.04, 0.04], 5);
+        assert_eq!(short.sentence, "Runs that are so short decide nothing.");
+    }
+
+    #[test]
+    fn a_way_that_takes_much_memory_is_named_as_such() {
+        let found = answer_with([2.0, 2.0, 1.9, 1.0], [100, 100, 105, 130], 3);
+        assert!(
+            found.sentence.starts_with("Run it under pop-256"),
+            "{found:?}"
+        );
+        let found = answer_with([2.0, 2.0, 2.0, 1.0], [100, 100, 105, 130], 3);
+        let said = "The program takes 50.0% less processor time";
+        assert!(found.sentence.starts_with(said), "{found:?}");
+        assert!(found.sentence.contains("over 10 percent more memory"));
+    }
+
+    #[test]
+    fn settings_that_make_no_huge_page_are_no_way() {
+        let run = |user_seconds, page_faults| RunFigures {
+            user_seconds,
+            page_faults,
+            ..RunFigures::default()
+        };
+        let mut report = BaselineReport {
+            schema: String::new(),
+            command: vec!["./a".to_owned()],
+            policy: "pop-256".to_owned(),
+            with: vec![run(2.0, 900); 3],
+            without: vec![run(1.5, 999); 3],
+            base_pages: vec![run(2.0, 1000); 3],
+            huge_pages: vec![run(2.0, 800); 3],
+            provenance: Provenance::default(),
+        };
+        let sentence = |report: &BaselineReport| baseline_answer(report, &[]).sentence;
+        assert!(sentence(&report).starts_with("Change nothing: no way"));
+        report.without = vec![run(1.5, 900); 3];
+        assert!(sentence(&report).starts_with("Keep the command"));
     }
 }

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use plain::plain_answers;
 
 pub use answered::Answered;
+pub(crate) use answers::replay_choice;
 pub use answers::{advice_answer, live_answer, paper_answer, replay_answer};
 pub use measured_answer::baseline_answer;
 

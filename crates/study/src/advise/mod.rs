@@ -235,7 +235,7 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
         &advice,
         &AnsweredProgram::of(header),
         &argument(request.trace),
-        places.has_call_stacks(),
+        places.has_recorded_sites(),
     );
     Ok((advice, places))
 }
@@ -264,6 +264,7 @@ fn with_variables(mut places: TracePlaces, trace: &Trace) -> TracePlaces {
         && let Some(program) = trace.header().and_then(|header| header.program.as_ref())
     {
         variables::add_variables(&mut places, program);
+        places.has_variables_of_file = true;
     }
     places
 }

@@ -9,7 +9,7 @@ use broadleaf_units::{FileId, SpaceId};
 use super::location::named_frame;
 use super::owners::SiteOwners;
 use super::pool::Pool;
-use super::variables::{DataMapping, STATIC_DATA};
+use super::variables::DataMapping;
 
 /// The content of a trace's events.
 #[derive(Debug, Default)]
@@ -22,6 +22,8 @@ pub struct TracePlaces {
     pub(crate) pools: BTreeMap<SpaceId, Pools>,
     /// The allocation sites.
     pub(super) owners: SiteOwners,
+    /// True if the sites are variables that the program's file names.
+    pub(super) has_variables_of_file: bool,
     /// The mappings of the data of programs and libraries.
     pub(super) data: Vec<DataMapping>,
     running: SpaceId,
@@ -58,10 +60,9 @@ impl TracePlaces {
         !self.owners.is_empty()
     }
 
-    /// Returns true if the trace has call stacks of allocations, and not only variables.
-    pub(super) fn has_call_stacks(&self) -> bool {
-        let mut sites = self.owners.sites.iter();
-        sites.any(|owner| owner.site.allocator != STATIC_DATA)
+    /// Returns true if the trace itself has allocation sites, and not only its program's file.
+    pub(super) fn has_recorded_sites(&self) -> bool {
+        self.has_sites() && !self.has_variables_of_file
     }
 
     /// The path of a file that an address space maps, if the trace names it.

@@ -13,8 +13,6 @@ use broadleaf_units::{FileId, SiteId, SpaceId, VirtAddr};
 use super::places::TracePlaces;
 
 const PAGE: u64 = 4096;
-/// The allocator of variables.
-pub(super) const STATIC_DATA: &str = "static data";
 
 /// A mapping of a file's data.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +42,7 @@ pub(super) fn add_variables(places: &mut TracePlaces, program: &RecordedProgram)
         let loaded = variables.iter().filter(|one| range.contains(&one.address));
         for (number, variable) in (0..).map(SiteId).zip(loaded) {
             let site = Site {
-                allocator: STATIC_DATA.to_owned(),
+                allocator: "static data".to_owned(),
                 frames: vec![variable.frame.clone()],
             };
             let allocation = Allocation {

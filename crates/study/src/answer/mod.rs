@@ -20,20 +20,29 @@ const NOTHING_TO_DO: &str =
 
 /// Adds commands to the recommendations of a comparison.
 ///
-/// `references` holds the baseline on each machine. `trace` is the trace's name as an argument of a
-/// command.
+/// `references` holds the baseline on each machine. Machines of `by_walks` are judged by walk cycles
+/// alone. `trace` is the trace's name as an argument of a command.
 pub(crate) fn add_commands(
     comparison: &mut Comparison,
-    references: &[CellResult],
+    (references, by_walks): (&[CellResult], &[String]),
     program: &AnsweredProgram,
     trace: &str,
 ) {
-    let results = &comparison.results;
     for advice in &mut comparison.advice {
         let on = |result: &&CellResult| result.machine == advice.machine;
-        let results: Vec<&CellResult> = results.iter().filter(on).collect();
+        let is_by_walks = by_walks.contains(&advice.machine);
+        let judged = |result: &CellResult| CellResult {
+            memory: result.memory.clone().filter(|_| !is_by_walks),
+            curve: None,
+            ..result.clone()
+        };
+        let results: Vec<CellResult> = comparison.results.iter().filter(on).map(judged).collect();
+        let results: Vec<&CellResult> = results.iter().collect();
         let mut baselines = references.iter().filter(on);
-        let baseline = baselines.find(|result| result.policy == BASELINE);
+        let baseline = baselines
+            .find(|result| result.policy == BASELINE)
+            .map(judged);
+        let baseline = baseline.as_ref();
         let chosen = results.iter().find(|result| result.policy == advice.policy);
         let dear = baseline.and_then(|baseline| dear_gain(&results, baseline));
         advice.commands = match (chosen, baseline, dear) {

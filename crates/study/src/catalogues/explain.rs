@@ -49,7 +49,7 @@ pub fn explain(name: &str, view: View) -> Result<String, Failure> {
                 explanation,
                 ..
             } = &term.described;
-            let as_word = format!("As a word of Linux: {summary}. {explanation}");
+            let as_word = format!("As a word: {summary}. {explanation}");
             found.paragraphs.insert(0, as_word);
         }
         if found.facts.iter().all(|(label, _)| *label != NEXT) {
@@ -143,8 +143,10 @@ fn find(name: &str) -> Result<Explanation, Failure> {
         // The policy is known, and a parameter is wrong.
         Err(error) => return Err(no_policy(error)),
     }
-    if is_machine_text(name) {
-        return of_machines(name);
+    if is_machine_text(name)
+        && let Some(found) = of_machines(name)?
+    {
+        return Ok(found);
     }
     if machine_names().any(|known| known == name) {
         return Ok(of_machine(&machine(name).map_err(Failure::failed)?));

@@ -1,6 +1,6 @@
 //! The explanation of a machine: its structures, its costs of walks, its area and its source.
 
-use broadleaf_machine::Machine;
+use broadleaf_machine::{Machine, machine_names};
 use broadleaf_report::number::size as byte_size;
 use broadleaf_tlb::{Fills, Organisation, Replacement, Structure};
 use broadleaf_units::PageSize;
@@ -9,7 +9,7 @@ use super::areas::prices_of_structures;
 use super::explain::Explanation;
 use super::support::of_design;
 use crate::failure::Failure;
-use crate::machines::machines;
+use crate::machines::{fits, is_pattern, machines};
 
 /// Explains a machine.
 pub(super) fn of_machine(machine: &Machine) -> Explanation {
@@ -42,14 +42,18 @@ pub(super) fn of_machine(machine: &Machine) -> Explanation {
 /// The machines of a grid or a pattern that are named one by one.
 const NAMED: usize = 12;
 
-/// Explains the machines of a file, a pattern or a grid.
+/// Explains the machines of a file, a pattern or a grid. Returns `None` if no machine fits a
+/// pattern.
 ///
 /// # Errors
 /// Those of [`machines`].
-pub(super) fn of_machines(text: &str) -> Result<Explanation, Failure> {
+pub(super) fn of_machines(text: &str) -> Result<Option<Explanation>, Failure> {
+    if is_pattern(text) && !machine_names().any(|name| fits(text, name)) {
+        return Ok(None);
+    }
     let all = machines(&[text.to_owned()])?;
     if let [machine] = all.as_slice() {
-        return Ok(of_machine(machine));
+        return Ok(Some(of_machine(machine)));
     }
     let named = all.iter().take(NAMED);
     let mut facts: Vec<_> = named
@@ -58,14 +62,14 @@ pub(super) fn of_machines(text: &str) -> Result<Explanation, Failure> {
     if let Some(others) = all.len().checked_sub(NAMED).filter(|others| *others > 0) {
         facts.push(("machine", format!("and {others} others")));
     }
-    Ok(Explanation {
+    Ok(Some(Explanation {
         heading: text.to_owned(),
         kind: "machines",
         summary: format!("{} machines, which can be compared", all.len()),
         paragraphs: Vec::new(),
         facts,
         support: None,
-    })
+    }))
 }
 
 /// The size of the pieces in which pages of a fractured size enter the TLBs.

@@ -1,6 +1,5 @@
 //! Notes of a comparison: what the interpretation of its figures needs.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use broadleaf_accel::WhyNot;
@@ -11,7 +10,6 @@ use broadleaf_trace::Header;
 
 use crate::foreign::is_imported;
 use crate::machines;
-use crate::native::NATIVE;
 use crate::recording::repeated_notes;
 use crate::run_time::{base_at_faults, frames_matter};
 use crate::source::{Trace, header_of};
@@ -92,29 +90,19 @@ fn of_fractured(machine: &Machine) -> Option<String> {
     ))
 }
 
-/// The note on measured seconds beside machines that describe other processors. Such a machine
-/// only shares the seconds out.
+/// The note on measured seconds: their processor may be another than the modelled one.
 pub(super) fn of_seconds(results: &[CellResult], head: Option<&Header>) -> Option<String> {
-    let has_seconds = |result: &&CellResult| {
+    let has_seconds = |result: &CellResult| {
         result
             .run_time
             .is_some_and(|time| time.user_seconds.is_some())
     };
-    let others: BTreeSet<&str> = (results.iter().filter(has_seconds))
-        .map(|result| result.machine.as_str())
-        .filter(|machine| *machine != NATIVE)
-        .collect();
     // The parts of the text are the kernel, the processor and the setting of huge pages.
-    let processor = head?
-        .machine
-        .split("; ")
-        .nth(1)
-        .unwrap_or("another processor");
-    (!others.is_empty()).then(|| {
+    let processor = head?.machine.split("; ").nth(1)?;
+    results.iter().any(has_seconds).then(|| {
         format!(
-            "seconds are those of {processor}, where the run times were measured; {} only shares \
-             them out between policies, by its walks",
-            others.into_iter().collect::<Vec<_>>().join(", ")
+            "seconds were measured on {processor}; the modelled machine only shares them out \
+             between policies, by its walks"
         )
     })
 }

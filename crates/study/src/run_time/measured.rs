@@ -9,7 +9,9 @@ use broadleaf_machine::Machine;
 use broadleaf_metrics::{
     CellResult, FaultSeconds, RunTime, RunTimeBasis, RunTimeClass, SecondsRange,
 };
+use broadleaf_policy::parse;
 use broadleaf_trace::MeasuredEnds;
+use broadleaf_units::PageSize;
 
 use super::cost::{WalkCost, long_walks};
 use super::density::WeighedCycles;
@@ -154,12 +156,17 @@ impl BothEnds<'_> {
             (false, 0) => None,
             (false, nanos) => Some(count * nanos as f64 * 1e-9),
         };
+        if result.promotions > 0 && makes_pieces(result) {
+            // The costs are those of huge pages of 2 MiB.
+            return None;
+        }
         let huge = result.promotions as f64;
         let saved = seconds(result.faults_saved as f64, costs.base_nanos)?;
         let unsure = UNSURE_FAULTS * saved.abs();
         let copied = seconds(huge, costs.collapse_nanos);
         let at_faults = || seconds(huge, costs.huge_nanos);
-        let (least_paid, paid, saved_there) = match maker(result) {
+        let maker = maker(result);
+        let (least_paid, paid, saved_there) = match maker {
             Maker::Faults => (at_faults()?, at_faults()?, saved),
             Maker::Daemon => (copied?, copied?, saved),
             // It comes some milliseconds after the first touch. Most programs have then touched the
@@ -168,6 +175,10 @@ impl BothEnds<'_> {
             Maker::Governor { at_first: false } => (copied?, copied?, 0.0),
         };
         let most_paid = copied.map_or(paid, |copied| copied.max(paid));
+        let saved_at_least = match maker {
+            Maker::Governor { .. } => saved.min(0.0),
+            Maker::Faults | Maker::Daemon => saved - unsure,
+        };
         Some([
             FaultSeconds {
                 saved: saved + unsure,
@@ -178,7 +189,7 @@ impl BothEnds<'_> {
                 paid,
             },
             FaultSeconds {
-                saved: saved.min(0.0),
+                saved: saved_at_least,
                 paid: most_paid * (1.0 + UNSURE_FAULTS),
             },
         ])
@@ -197,13 +208,24 @@ enum Maker {
     Governor { at_first: bool },
 }
 
+/// Returns true if a policy makes superpages of other sizes than 2 MiB too.
+fn makes_pieces(result: &CellResult) -> bool {
+    let is_piece = |shift: u8| (13..PageSize::SIZE_2M.shift()).contains(&shift);
+    let has_walks = result.walks.iter().any(|(size, _)| is_piece(size.shift()));
+    let allocates = parse(&result.policy).is_ok_and(|policy| {
+        let needs = policy.needs();
+        needs.allocates_sizes && (0..64).any(|shift| is_piece(shift) && needs.sizes.holds(shift))
+    });
+    has_walks || allocates
+}
+
 /// Returns the maker of most huge pages of a policy.
 fn maker(result: &CellResult) -> Maker {
     let filled = i128::from(result.extra_zeroed_pages) + i128::from(result.extra_disk_read_pages);
     let huge = i128::from(result.promotions);
     // The pages of huge pages that were touched before.
     let touched = 512 * huge - i128::from(result.faults_saved) - filled;
-    if result.policy != ALL_HUGE && files_of(&result.policy).is_none() {
+    if files_of(&result.policy).is_none() {
         // A first touch is one page.
         let at_first = touched <= huge;
         return Maker::Governor { at_first };
@@ -247,7 +269,7 @@ mod tests {
     /// The faults that a block saves: those of the pages that are touched after the promotion.
     fn saved_by_block(policy: &str) -> i64 {
         match policy {
-            "greedy" | FIRST_TOUCH => 511,
+            "greedy" | "thp-always" | FIRST_TOUCH => 511,
             "pop-64" => 448,
             _ => 0,
         }
@@ -317,7 +339,7 @@ mod tests {
         let seconds = huge.user_seconds.unwrap();
         assert!((seconds.middle - 1.5).abs() < 1e-9);
         let faults = huge.fault_seconds.unwrap();
-        assert!((faults.saved - 2044e-6).abs() < 1e-9 && (faults.paid - 400e-6).abs() < 1e-9);
+        assert!(faults.saved == 0.0 && (faults.paid - 2e-3).abs() < 1e-9);
     }
 
     #[test]
@@ -348,11 +370,11 @@ mod tests {
         let spread = Some([92_000.0, 100_000.0, 108_000.0]);
         assert_eq!(of("4k", 1000, all), spread);
         // 2,044 faults are saved, and four huge pages are made: at faults, or by copies.
-        let [low, middle, high] = of("greedy", 0, all).unwrap();
+        let [low, middle, high] = of("thp-always", 0, all).unwrap();
         assert_eq!(low, (92_000.0 - 2044.0 * 1.1 + 400.0_f64 * 0.9).round());
         assert_eq!(middle, 100_000.0 - 2044.0 + 400.0);
-        // A governor saves none of them, and makes four huge pages by copies.
-        assert_eq!(high, 110_200.0);
+        // The daemon may make some of them later.
+        assert_eq!(high, (108_000.0 - 2044.0 * 0.9 + 2000.0_f64 * 1.1).round());
         // This policy saves no fault and copies the pages that are there.
         assert_eq!(of("pop-256", 500, all).unwrap()[1], 102_000.0);
         // The governor copies what is there. It is late, and saves faults at best.
@@ -367,14 +389,48 @@ mod tests {
         let none_saved = of(FIRST_TOUCH, 500, all).unwrap();
         assert_eq!(none_saved, [low, 102_000.0, 110_200.0]);
         // A cost that is not known gives no figure, unless it is of no use.
-        assert_eq!(of("greedy", 0, costs(0, 100_000, 1)), None);
-        assert_eq!(of("greedy", 0, costs(1000, 0, 500_000)), None);
+        assert_eq!(of("thp-always", 0, costs(0, 100_000, 1)), None);
+        assert_eq!(of("thp-always", 0, costs(1000, 0, 500_000)), None);
         assert_eq!(of("pop-256", 500, costs(1000, 100_000, 0)), None);
         assert_eq!(
             of("pop-256", 500, costs(0, 0, 500_000)).unwrap()[1],
             102_000.0
         );
         assert_eq!(of("4k", 1000, costs(0, 0, 0)), spread);
+    }
+
+    #[test]
+    fn the_maker_is_found_by_the_pages_that_were_touched_before() {
+        let of = |policy: &str, saved: i64, filled: u64| {
+            maker(&CellResult {
+                policy: policy.to_owned(),
+                promotions: 4,
+                faults_saved: saved,
+                extra_zeroed_pages: filled,
+                ..CellResult::default()
+            })
+        };
+        let governor = |at_first| Maker::Governor { at_first };
+        assert_eq!(of("linux", 2044, 0), Maker::Faults);
+        // Half of the pages were never touched.
+        assert_eq!(of("linux", 1020, 1024), Maker::Faults);
+        assert_eq!(of("linux", 0, 0), Maker::Daemon);
+        assert_eq!(of("linux", 0, 1024), Maker::Daemon);
+        assert_eq!(of("greedy", 2044, 0), governor(true));
+        assert_eq!(of("greedy", 1020, 1024), governor(true));
+        assert_eq!(of("pop-256", 1024, 0), governor(false));
+    }
+
+    #[test]
+    fn superpages_of_other_sizes_have_no_cost() {
+        let of = |policy: &str| {
+            makes_pieces(&CellResult {
+                policy: policy.to_owned(),
+                ..CellResult::default()
+            })
+        };
+        assert!(of("linux(sizes=64k)") && of("linux(sizes=64k+2m)"));
+        assert!(!of("linux") && !of("greedy") && !of("pop-256"));
     }
 
     /// Frames that do not lie side by side can make walks that neither end has.
