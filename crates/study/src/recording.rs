@@ -121,7 +121,8 @@ pub fn claim_free_name(program: &OsStr) -> Result<(PathBuf, Direct), Failure> {
     ))
 }
 
-/// Completes the output of a recording. Warns if the program has processes that were not recorded.
+/// Completes the output of a recording. Warns if the program has processes that were not recorded,
+/// and if its run times are those of all.
 ///
 /// # Errors
 /// If the recording failed, or the output cannot be completed. The message names the part of the
@@ -137,7 +138,10 @@ pub fn finish(
     if let Some(head) = &finished.new_head {
         output.replace_start(head).map_err(failed)?;
     }
-    if let Some(lacking) = lacking_children(finished.unrecorded_children) {
+    // Of these two warnings, that on run times says more.
+    if finished.new_note == Some(UNRECORDED_CHILDREN) {
+        log::warn!("warning: {UNRECORDED_CHILDREN}");
+    } else if let Some(lacking) = lacking_children(finished.unrecorded_children) {
         log::warn!("warning: {lacking}");
     }
     output.finish().map_err(failed)?;

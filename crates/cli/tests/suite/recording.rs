@@ -193,11 +193,13 @@ fn children_are_followed_on_demand() {
         arguments.extend(["--", "sh", "-c", "cat /etc/hostname; echo done"]);
         let output = run(&arguments);
         succeeded(&output);
+        let lacks = stderr(&output).contains("the trace lacks a child process");
+        let compared = run(&["compare", trace.to_str().unwrap(), "--policy", "4k,greedy"]);
+        let compared = succeeded(&compared).replace('\n', " ");
+        let noted = compared.contains("child processes are not in the trace");
+        assert_eq!(noted, lacks, "{compared}");
         let processes = info(&trace, &[])["processes"].as_array().unwrap().len();
-        (
-            processes,
-            stderr(&output).contains("the trace lacks a child process"),
-        )
+        (processes, lacks)
     };
     assert_eq!(processes("one.bl", &[]), (1, true));
     let (all, lacks) = processes("all.bl", &["--follow-children"]);

@@ -137,6 +137,8 @@ pub struct Finished<W> {
     /// The head of the trace with a note that is known at the end alone; `None` without such a
     /// note. It replaces as many bytes at the start of the output.
     pub new_head: Option<Vec<u8>>,
+    /// The note that the new head has.
+    pub new_note: Option<&'static str>,
     /// The processes that the recorded ones forked, and that the trace lacks.
     pub unrecorded_children: u64,
     /// The time from the program's start to its end and the last byte.
@@ -164,6 +166,7 @@ impl<W> Finished<W> {
             likely_cause,
             guest,
             new_head,
+            new_note,
             unrecorded_children,
             elapsed,
         } = self;
@@ -176,6 +179,7 @@ impl<W> Finished<W> {
             likely_cause,
             guest,
             new_head,
+            new_note,
             unrecorded_children,
             elapsed,
         };
@@ -310,6 +314,7 @@ pub fn record<W: Write + Send>(
             Engine::Qemu | Engine::QemuSystem => None,
         },
         guest: system.map(|system| workplace.report(&system)),
+        new_note: new_head.is_some().then_some(note),
         new_head,
         unrecorded_children,
         elapsed: began.elapsed(),
