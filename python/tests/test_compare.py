@@ -86,7 +86,7 @@ def test_a_machine_is_a_dict(filled: Path, golden: Path) -> None:
             broadleaf.compare(filled, "4k", {**machine, **change})
         assert message in str(raised.value), str(raised.value)
 
-    refused({"tlbs": 1}, "unknown field `tlbs`")
+    refused({"tlbs": 1}, "no key is called \"tlbs\"")
     refused({"name": None}, "None is no value of a machine")
     message = "machine small: `ways = 5`: 32 entries do not divide into sets of 5 ways"
     refused({"tlb": [{**machine["tlb"][0], "ways": 5}]}, message)

@@ -166,8 +166,8 @@ pub(super) fn ends_of_runs(base: &[RunFigures], huge: &[RunFigures]) -> Measured
     }
 }
 
-/// The fewest huge pages that the governor makes in a run whose time counts. Attempts that fail take
-/// time too, and would be most of it.
+/// The fewest huge pages that the governor makes in a run whose time counts. Attempts that fail
+/// take time too, and would be most of it.
 const FEW_COPIES: u64 = 8;
 
 /// The time of a copy of base pages into a huge page, in this program: the median of the runs, in

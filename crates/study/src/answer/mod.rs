@@ -20,8 +20,8 @@ const NOTHING_TO_DO: &str =
 
 /// Adds commands to the recommendations of a comparison.
 ///
-/// `references` holds the baseline on each machine. Machines of `by_walks` are judged by walk cycles
-/// alone. `trace` is the trace's name as an argument of a command.
+/// `references` holds the baseline on each machine. Machines of `by_walks` are judged by walk
+/// cycles alone. `trace` is the trace's name as an argument of a command.
 pub(crate) fn add_commands(
     comparison: &mut Comparison,
     (references, by_walks): (&[CellResult], &[String]),
