@@ -225,15 +225,18 @@ fn suggested(purpose: &str, command: String) -> SuggestedCommand {
 mod tests {
     use super::*;
 
-    #[test]
-    fn switches_of_the_kernel_keep_to_the_memory_of_the_rule() {
-        let result = |policy: &str, walk_cycles: u64, peak_resident_pages: u64| CellResult {
+    fn result(policy: &str, walk_cycles: u64, peak_resident_pages: u64) -> CellResult {
+        CellResult {
             policy: policy.to_owned(),
             accesses: 10_000,
             walk_cycles,
             peak_resident_pages,
             ..CellResult::default()
-        };
+        }
+    }
+
+    #[test]
+    fn switches_of_the_kernel_keep_to_the_memory_of_the_rule() {
         let (base, chosen) = (result("4k", 1_000_000, 1_000), result("pop-256", 9, 1_000));
         for (pages, is_there) in [(1_050, true), (1_500, false)] {
             let always = result("thp-always", 9, pages);
@@ -247,13 +250,6 @@ mod tests {
 
     #[test]
     fn a_gain_that_takes_much_memory_can_be_measured() {
-        let result = |policy: &str, walk_cycles: u64, peak_resident_pages: u64| CellResult {
-            policy: policy.to_owned(),
-            accesses: 10_000,
-            walk_cycles,
-            peak_resident_pages,
-            ..CellResult::default()
-        };
         let base = result("4k", 1_000_000, 1_000);
         let greedy = result("greedy", 9, 1_500);
         let pop = result("pop-64", 90, 1_300);
