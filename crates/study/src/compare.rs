@@ -28,7 +28,6 @@ use crate::failure::Failure;
 use crate::foreign::holds_samples;
 use crate::listening::Listening;
 use crate::memory::MemoryRequest;
-use crate::output::argument;
 use crate::provenance::provenance;
 use crate::run_time::{ALL_HUGE, Weighing, add_run_times, base_at_faults};
 use crate::shortage::{FinishedReplay, left_out};
@@ -386,14 +385,9 @@ pub(crate) fn compare_beside(
     }
     answer.comparison.advice = answer.with_context(recommendations);
     let program = AnsweredProgram::of(head.as_ref());
-    let named = argument(path)
-        + if reading.keep_going {
-            " --keep-going"
-        } else {
-            ""
-        };
     let judged = (&*answer.references, &*answer.by_walks);
-    add_commands(&mut answer.comparison, judged, &program, &named);
+    let given = (path, reading.keep_going);
+    add_commands(&mut answer.comparison, judged, &program, given);
     answer.comparison.damage = trace.damage();
     Ok(answer)
 }

@@ -99,11 +99,6 @@ pub(crate) fn is_file(name: &str) -> bool {
     Path::new(name).extension() == Some(OsStr::new("toml"))
 }
 
-/// Returns true if a text means machines by a file, a pattern or a grid.
-pub(crate) fn is_machine_text(name: &str) -> bool {
-    is_file(name) || is_pattern(name) || is_grid(name)
-}
-
 /// Returns true if a text is a pattern of names. The name of a file may have a `*`.
 pub(crate) fn is_pattern(name: &str) -> bool {
     name.contains('*') && !is_file(name)

@@ -32,8 +32,8 @@ pub fn touch_free_memory(bytes: u64) -> u64 {
     }
 }
 
-/// The bytes to touch if so many are asked for, are available, and are left below the limit of the
-/// cgroup.
+/// Returns the bytes to touch. `available` counts the machine's memory, and `left` what the limit of
+/// the cgroup leaves.
 fn touched_bytes(asked: u64, available: u64, left: Option<u64>) -> u64 {
     asked
         .min(available / 2)

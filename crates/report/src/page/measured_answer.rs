@@ -212,8 +212,7 @@ fn best(ways: &[TimedWay]) -> Option<&TimedWay> {
     mattering().find(|way| way.saved[1] > most - EQUAL)
 }
 
-/// Describes what a way saves: `takes 4.0% less processor time than with 4 KiB pages (2.0% to
-/// 5.0%)`.
+/// Returns the end of a sentence on the saved processor time, with its range.
 fn less_time(way: &TimedWay) -> String {
     let [low, middle, high] = way.saved.map(percent);
     format!("takes {middle} less processor time than with 4 KiB pages ({low} to {high})")

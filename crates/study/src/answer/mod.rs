@@ -4,10 +4,14 @@ pub mod kernel;
 mod program;
 pub mod switches;
 
+use std::path::Path;
+
 use broadleaf_governor::can_decide;
 use broadleaf_metrics::{CellResult, Comparison, RangeAdvice, SuggestedCommand};
 use broadleaf_policy::parse;
 use broadleaf_report::{BASELINE, added_share, keeps_memory, saves_enough};
+
+use crate::output::argument;
 
 pub use program::AnsweredProgram;
 
@@ -21,13 +25,15 @@ const NOTHING_TO_DO: &str =
 /// Adds commands to the recommendations of a comparison.
 ///
 /// `references` holds the baseline on each machine. Machines of `by_walks` are judged by walk
-/// cycles alone. `trace` is the trace's name as an argument of a command.
+/// cycles alone. `path` is the trace's file, and `keep_going` the option that it was read with.
 pub(crate) fn add_commands(
     comparison: &mut Comparison,
     (references, by_walks): (&[CellResult], &[String]),
     program: &AnsweredProgram,
-    trace: &str,
+    (path, keep_going): (&Path, bool),
 ) {
+    let how = if keep_going { " --keep-going" } else { "" };
+    let trace = &*format!("{}{how}", argument(path));
     for advice in &mut comparison.advice {
         let on = |result: &&CellResult| result.machine == advice.machine;
         let is_by_walks = by_walks.contains(&advice.machine);

@@ -15,13 +15,12 @@ use broadleaf_units::Described;
 use super::areas::area_facts;
 use super::expressions;
 use super::formats::{ADVICE_FORMATS, FORMATS};
-use super::machines::{of_machine, of_machines};
+use super::machines::{is_machine_text, of_machine, of_machines};
 use super::names::names_beside_policies;
 use super::next::{NEXT, next_command};
 use super::support::of_organisation;
 use super::terms::term;
 use crate::failure::Failure;
-use crate::machines::is_machine_text;
 use crate::names::{known_policies, no_policy, unknown};
 
 /// The kind of words that name no part.

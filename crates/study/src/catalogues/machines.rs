@@ -1,6 +1,6 @@
 //! The explanation of a machine: its structures, its costs of walks, its area and its source.
 
-use broadleaf_machine::{Machine, machine_names};
+use broadleaf_machine::{Machine, is_grid, machine_names};
 use broadleaf_report::number::size as byte_size;
 use broadleaf_tlb::{Fills, Organisation, Replacement, Structure};
 use broadleaf_units::PageSize;
@@ -9,7 +9,7 @@ use super::areas::prices_of_structures;
 use super::explain::Explanation;
 use super::support::of_design;
 use crate::failure::Failure;
-use crate::machines::{fits, is_pattern, machines};
+use crate::machines::{fits, is_file, is_pattern, machines};
 
 /// Explains a machine.
 pub(super) fn of_machine(machine: &Machine) -> Explanation {
@@ -37,6 +37,11 @@ pub(super) fn of_machine(machine: &Machine) -> Explanation {
         facts,
         support: Some(of_design(&machine.design)),
     }
+}
+
+/// Returns true if a text means machines by a file, a pattern or a grid.
+pub(super) fn is_machine_text(name: &str) -> bool {
+    is_file(name) || is_pattern(name) || is_grid(name)
 }
 
 /// The machines of a grid or a pattern that are named one by one.
