@@ -94,14 +94,6 @@ impl Bad {
     }
 }
 
-/// The part of a truncated file that lacks bytes, and the part that is whole.
-fn cut_part(offset: u64) -> String {
-    match offset {
-        0 => "its head: no part can be read".to_owned(),
-        _ => format!("the chunk at byte {offset}; the part before byte {offset} is whole"),
-    }
-}
-
 /// An error of reading a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
@@ -131,7 +123,10 @@ pub enum TraceError {
         version: u16,
     },
     /// The file ends inside a chunk.
-    #[error("is truncated: it ends at byte {size}, inside {}", cut_part(*offset))]
+    #[error(
+        "is truncated: it ends at byte {size}, inside the chunk at byte {offset}; \
+         the part before byte {offset} is whole"
+    )]
     Truncated {
         /// The end of the last whole chunk.
         offset: u64,
