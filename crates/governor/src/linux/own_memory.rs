@@ -32,8 +32,8 @@ pub fn touch_free_memory(bytes: u64) -> u64 {
     }
 }
 
-/// Returns the bytes to touch. `available` counts the machine's memory, and `left` what the limit of
-/// the cgroup leaves.
+/// Returns the number of bytes to touch. `available` is the available memory of the machine. `left`
+/// is the rest below the cgroup's limit; `None` without a limit.
 fn touched_bytes(asked: u64, available: u64, left: Option<u64>) -> u64 {
     asked
         .min(available / 2)

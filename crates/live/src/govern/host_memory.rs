@@ -11,9 +11,9 @@ const BALLOON: &str = "0x0005";
 const REPORTS_FREE_PAGES: usize = 5;
 
 /// The meaning of [`takes_free_memory`] for a measurement.
-pub(super) const TAKES_FREE_MEMORY: &str = "the host takes back free memory of this virtual machine (free page reporting). The first \
-     touch of such memory takes ten times as long or more. Before each run, free memory is \
-     touched, so that the host maps it again";
+pub(super) const TAKES_FREE_MEMORY: &str = "the host takes back free memory of this virtual \
+     machine (free page reporting). The first touch of such memory takes ten times as long or \
+     more. Before each run, free memory is touched, so that the host maps it again";
 
 /// Returns true if one of the `devices` gives free memory to the host. The host maps such memory
 /// again at its first touch.

@@ -3,6 +3,7 @@
 mod base;
 mod cost;
 mod density;
+mod faults;
 mod measured;
 mod table;
 
