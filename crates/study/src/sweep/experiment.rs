@@ -200,8 +200,12 @@ impl Reader<'_> {
         };
         let mut overrides = Vec::new();
         if let Some(value) = top.get("override") {
+            let recorded = programs.iter().map(|program| &*program.name);
+            let names: Vec<&str> = (traces.iter().map(|trace| &*trace.name))
+                .chain(recorded)
+                .collect();
             for table in tables(file, value)? {
-                overrides.push(self.override_of(table, value)?);
+                overrides.push(self.override_of(table, value, &names)?);
             }
         }
         let restart = top.get("restart").map(|value| flag(file, value));
@@ -342,10 +346,12 @@ impl Reader<'_> {
         })
     }
 
+    /// Reads an override. `names` holds the traces and programs of the experiment.
     fn override_of(
         &self,
         table: &DeTable<'_>,
         whole: &PlacedValue<'_>,
+        names: &[&str],
     ) -> Result<Override, Failure> {
         check_keys(&self.file, table, KeyTable::Override)?;
         let Some(traces) = table.get("traces") else {
@@ -353,9 +359,23 @@ impl Reader<'_> {
             let message = "this override names no traces: add traces = \"NAME*\"";
             return Err(self.file.wrong(at.unwrap_or(whole.span()), message));
         };
-        let traces = list(&self.file, traces)?.into_iter();
+        let traces = list(&self.file, traces)?;
+        for pattern in &traces {
+            if !names.iter().any(|name| fits(&pattern.text, name)) {
+                let some = names.len().min(SHOWN);
+                let more = match names.len() - some {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                let message = format!(
+                    "this pattern fits no trace of the experiment, which has {}{more}",
+                    names[..some].join(", ")
+                );
+                return Err(self.file.wrong(pattern.at.clone(), &message));
+            }
+        }
         Ok(Override {
-            traces: traces.map(|trace| trace.text).collect(),
+            traces: traces.into_iter().map(|trace| trace.text).collect(),
             policies: self.policies(table)?,
             machines: self.machines(table)?,
             memory: self.memory(table)?,
@@ -363,6 +383,9 @@ impl Reader<'_> {
         })
     }
 }
+
+/// The number of traces that a refusal names.
+const SHOWN: usize = 8;
 
 /// The refusal of a name that no folder could have everywhere.
 const NAMES: &str = "a name is made of letters, digits, -, _ and .";

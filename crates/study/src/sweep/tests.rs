@@ -112,6 +112,10 @@ fn wrong_files_are_refused_with_the_place_and_the_nearest_key() {
             "names no traces",
         ),
         (
+            "traces = [\"a.bl\", \"b.bl\"]\n[[override]]\ntraces = [\"a*\", \"x*\"]\n",
+            "line 3, column 17: this pattern fits no trace of the experiment, which has a.bl, b.bl",
+        ),
+        (
             "[[program]]\nname = \"../x\"\ncommand = \"true\"\n",
             "line 2, column 8: a name is",
         ),
