@@ -9,19 +9,26 @@ use crate::number::{percent, size};
 /// The share of the cycles of walks and faults from which on waits for the disk count as nearly
 /// all.
 const NEARLY_ALL: f64 = 0.9;
+/// Waits of fewer cycles per access hardly slow a program, even if its walks and faults cost less.
+const SHORT_WAITS: f64 = 0.1;
 
 /// Returns the share of the cycles of walks and faults that a result spends waiting for pages from
 /// the disk.
 fn share(result: &CellResult, asked: &MemoryAsked) -> f64 {
+    let faults = (result.memory.as_ref()).map_or(0, |memory| memory.fault_cycles);
+    let lost = faults.saturating_add(result.walk_cycles);
+    waited(result, asked) as f64 / lost.max(1) as f64
+}
+
+/// Returns the cycles that a result spends waiting for pages from the disk.
+fn waited(result: &CellResult, asked: &MemoryAsked) -> u64 {
     let (Some(memory), Some(cost)) = (&result.memory, asked.costs.get("disk")) else {
-        return 0.0;
+        return 0;
     };
     let pages = memory
         .swapped_in_pages
         .saturating_add(memory.file_pages_read);
-    let waited = pages.saturating_mul(*cost).min(memory.fault_cycles);
-    let lost = memory.fault_cycles.saturating_add(result.walk_cycles);
-    waited as f64 / lost.max(1) as f64
+    pages.saturating_mul(*cost).min(memory.fault_cycles)
 }
 
 /// Returns true if a result spends nearly all cycles of walks and faults waiting for the disk.
@@ -30,9 +37,11 @@ pub fn is_mostly_disk(result: &CellResult, asked: &MemoryAsked) -> bool {
 }
 
 /// Returns a warning if the program waits mostly for the disk under `4k`, whose result is
-/// `baseline`. Memory is large enough in this case.
+/// `baseline`. Memory is large enough in this case. A program that reads a few pages of files and
+/// then computes gets no warning.
 pub(crate) fn disk_outweighs(baseline: &CellResult, asked: &MemoryAsked) -> Option<String> {
-    is_mostly_disk(baseline, asked).then(|| {
+    let are_long = waited(baseline, asked) as f64 >= SHORT_WAITS * baseline.accesses as f64;
+    (are_long && is_mostly_disk(baseline, asked)).then(|| {
         format!(
             "The disk outweighs page sizes here: {} of the cycles of walks and faults are spent \
             waiting for the disk. With --memory, --files memory leaves out first reads of files.",
@@ -135,6 +144,15 @@ mod tests {
         }
         assert_eq!(memory_is_too_small(&result(0), &small), None);
         assert_eq!(disk_outweighs(&result(0), &small), None);
+        // A first read of a file is no wait of a program that computes for long.
+        let after = |accesses| {
+            let with = CellResult {
+                accesses,
+                ..result(1)
+            };
+            disk_outweighs(&with, &asked(None, None)).is_some()
+        };
+        assert!(after(3_000_000) && !after(3_100_000));
     }
 
     #[test]
