@@ -4,6 +4,12 @@ use broadleaf_metrics::percentiles;
 use broadleaf_report::change_sentence;
 use broadleaf_trace::{EndRun, MeasuredEnds};
 
+/// Huge pages have little time to pay in runs of less user time, in seconds.
+const SHORT: f64 = 1.0;
+/// The end of a sentence on a measurement of such runs.
+const SHORT_HINT: &str = ". Huge pages may come too late for runs so short: measure a second or \
+                          more";
+
 /// A measurement in numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct EndsSummary {
@@ -62,8 +68,10 @@ pub fn measured_sentence(measured: &MeasuredEnds) -> String {
             at(1)
         )
     };
+    let is_short = spread(measured, 0, user).is_some_and(|[_, middle, _]| middle < SHORT);
+    let hint = if is_short { SHORT_HINT } else { "" };
     format!(
-        "{}; {} ({} rounds)",
+        "{}; {} ({} rounds){hint}",
         of("user", &user),
         of("system", &system),
         measured.rounds.len()
@@ -102,5 +110,10 @@ mod tests {
              0.000 s, with huge pages 0.000 s: nothing to compare (2 rounds)"
         );
         assert_eq!(summary(&MeasuredEnds::default()), None);
+        let short = MeasuredEnds {
+            rounds: vec![[run(100_000, 0), run(80_000, 0)]],
+            ..MeasuredEnds::default()
+        };
+        assert!(measured_sentence(&short).ends_with("measure a second or more"));
     }
 }
