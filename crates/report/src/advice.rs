@@ -1,9 +1,14 @@
 //! The recommendation of a policy, with its reason in one sentence.
 
+use std::cmp::Ordering;
+
 use broadleaf_metrics::{CellResult, MemoryAsked, MemoryResult, SOME_GAIN};
 
 use crate::disk::{is_lower_by_eviction, memory_is_too_small};
 use crate::number::{percent, ratio, short, size_signed};
+use crate::processor_time::{
+    are_timed, by_time, processor_seconds, processor_time_saved, saved_time,
+};
 use crate::stay::Staying;
 
 /// The policy that all others are compared with: no superpages.
@@ -97,21 +102,11 @@ pub fn advise(
     if ended(baseline).is_some() {
         return None;
     }
-    let least_lost = |result: &&&CellResult| {
-        (
-            lost_cycles(result),
-            result.peak_resident_pages,
-            result.promotions,
-        )
-    };
-    let lasts = |result: &&&CellResult| can_be_run(&result.policy) && ended(result).is_none();
-    let possible = || results.iter().filter(lasts);
+    let lasts = |result: &&CellResult| can_be_run(&result.policy) && ended(result).is_none();
+    let possible = || results.iter().copied().filter(lasts);
     let worth_while = |result: &CellResult| saves_enough(result, baseline, baseline);
-    let fastest = *possible().min_by_key(least_lost)?;
-    let chosen = cheapest(results.iter().copied(), baseline, &|result| {
-        lasts(&result) && keeps_memory(result, baseline)
-    })
-    .unwrap_or(baseline);
+    let fastest = fastest_of(possible(), baseline)?;
+    let chosen = cheapest(possible(), baseline).unwrap_or(baseline);
     let staying = Staying {
         results,
         baseline,
@@ -123,23 +118,10 @@ pub fn advise(
     } else if chosen.policy == baseline.policy {
         staying.too_much_memory()
     } else {
-        format!(
-            "Choose {}: it needs {} {} instead of {} ({}), for {}.",
-            chosen.policy,
-            short(lost_cycles(chosen)),
-            cycles_of(chosen),
-            short(lost_cycles(baseline)),
-            ratio(lost_cycles(chosen), lost_cycles(baseline)),
-            added(chosen, baseline),
-        )
+        choice(chosen, baseline)
     };
-    if worth_while(fastest) && lost_cycles(fastest) < lost_cycles(chosen) {
-        sentence.push_str(&format!(
-            " {} would need {}, for {}.",
-            fastest.policy,
-            short(lost_cycles(fastest)),
-            added(fastest, baseline),
-        ));
+    if worth_while(fastest) {
+        sentence.push_str(&alternative(fastest, chosen, baseline));
     }
     let warning = memory.and_then(|asked| memory_is_too_small(baseline, asked));
     if let Some(warning) = warning.filter(|_| worth_while(fastest)) {
@@ -151,19 +133,90 @@ pub fn advise(
     })
 }
 
-/// Returns true if `result` loses fewer cycles than `other`, and the difference is worth memory.
-/// Fault costs are round figures, so with them a difference below a hundredth of the baseline's
-/// cycles does not count. If the run times are known, the difference must matter to them as well.
+/// Returns the sentence on a chosen policy that makes superpages.
+fn choice(chosen: &CellResult, baseline: &CellResult) -> String {
+    let (policy, memory) = (&chosen.policy, added(chosen, baseline));
+    if let Some([_, share, _]) = processor_time_saved(chosen, baseline) {
+        let seconds = [chosen, baseline].map(|of| processor_seconds(of).unwrap_or_default());
+        return format!(
+            "Choose {policy}: it takes about {:.2} s of processor time instead of {:.2} s ({} \
+             less), for {memory}.",
+            seconds[0],
+            seconds[1],
+            percent(share),
+        );
+    }
+    format!(
+        "Choose {policy}: it needs {} {} instead of {} ({}), for {memory}.",
+        short(lost_cycles(chosen)),
+        cycles_of(chosen),
+        short(lost_cycles(baseline)),
+        ratio(lost_cycles(chosen), lost_cycles(baseline)),
+    )
+}
+
+/// Returns a sentence on the `fastest` policy, if it is faster than the chosen one.
+fn alternative(fastest: &CellResult, chosen: &CellResult, baseline: &CellResult) -> String {
+    let (policy, memory) = (&fastest.policy, added(fastest, baseline));
+    if are_timed([fastest, chosen], baseline) {
+        let share = processor_time_saved(fastest, baseline).map_or(0.0, |[_, share, _]| share);
+        return match saves_enough(fastest, chosen, baseline) {
+            true => format!(" {policy} would take {}, for {memory}.", saved_time(share)),
+            false => String::new(),
+        };
+    }
+    match lost_cycles(fastest) < lost_cycles(chosen) {
+        true => format!(
+            " {policy} would need {}, for {memory}.",
+            short(lost_cycles(fastest))
+        ),
+        false => String::new(),
+    }
+}
+
+/// Returns the fastest result: by processor time if all have it, and otherwise by lost cycles. A
+/// result that saves enough comes before others. Returns `None` without a result.
+pub(crate) fn fastest_of<'a>(
+    results: impl Iterator<Item = &'a CellResult> + Clone,
+    baseline: &CellResult,
+) -> Option<&'a CellResult> {
+    let timed = are_timed(results.clone(), baseline);
+    let saves = |result: &&CellResult| saves_enough(result, baseline, baseline);
+    let faster = |one: &&CellResult, other: &&CellResult| {
+        let time = match timed {
+            true => by_time(one, other),
+            false => Ordering::Equal,
+        };
+        let rest = |of: &CellResult| (lost_cycles(of), of.peak_resident_pages, of.promotions);
+        time.then_with(|| rest(one).cmp(&rest(other)))
+    };
+    let best = results.clone().filter(saves).min_by(faster);
+    let others = || (results.clone()).filter(|result| result.policy != baseline.policy);
+    best.or_else(|| others().min_by(faster))
+        .or_else(|| results.clone().min_by(faster))
+}
+
+/// Returns true if `result` saves enough over `other` to be worth memory.
+///
+/// If the processor time under all of these policies is known, it alone decides. Otherwise, the
+/// result must lose fewer cycles. Fault costs are round figures, so with them a difference below a
+/// hundredth of the baseline's cycles does not count. If the run times are known, the difference
+/// must matter to them as well.
 pub fn saves_enough(result: &CellResult, other: &CellResult, baseline: &CellResult) -> bool {
+    let least_share = match other.policy == baseline.policy {
+        true => SOME_GAIN,
+        false => WORTH_TIME,
+    };
+    let [with, without] = [result, other].map(|of| processor_time_saved(of, baseline));
+    if let Some((with, without)) = with.zip(without) {
+        // A range with a loss in it shows no gain over base pages.
+        let is_shown = other.policy != baseline.policy || with[0] > 0.0;
+        return is_shown && with[1] - without[1] >= least_share;
+    }
     let saved = lost_cycles(other).saturating_sub(lost_cycles(result)) as f64;
     let is_seen = baseline.memory.is_none() || saved >= WORTH_WHILE * lost_cycles(baseline) as f64;
-    let is_worth_time = time_saved(result, other, baseline).is_none_or(|share| {
-        share
-            >= match other.policy == baseline.policy {
-                true => SOME_GAIN,
-                false => WORTH_TIME,
-            }
-    });
+    let is_worth_time =
+        time_saved(result, other, baseline).is_none_or(|share| share >= least_share);
     saved >= WORTH_WHILE * baseline.accesses as f64 && saved > 0.0 && is_seen && is_worth_time
 }
 
@@ -177,16 +230,16 @@ fn time_saved(result: &CellResult, other: &CellResult, baseline: &CellResult) ->
     Some(gain(result)? - gain(other)?)
 }
 
-/// Returns the result that adds the least memory, of the `allowed` results that are about as fast
+/// Returns the result that adds the least memory, of those that keep memory and are about as fast
 /// as the fastest. Returns `None` if none of them saves enough.
 fn cheapest<'a>(
     results: impl Iterator<Item = &'a CellResult> + Clone,
     baseline: &CellResult,
-    allowed: &dyn Fn(&&CellResult) -> bool,
 ) -> Option<&'a CellResult> {
-    let gaining =
-        results.filter(|result| allowed(result) && saves_enough(result, baseline, baseline));
-    let fastest = gaining.clone().min_by_key(|result| lost_cycles(result))?;
+    let gaining = results.filter(|result| {
+        keeps_memory(result, baseline) && saves_enough(result, baseline, baseline)
+    });
+    let fastest = fastest_of(gaining.clone(), baseline)?;
     // A peak that is low because pages were written to the disk saves no memory.
     let peak = |result: &CellResult| {
         if is_lower_by_eviction(result, baseline) {

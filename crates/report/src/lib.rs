@@ -36,6 +36,7 @@ mod paint;
 mod parquet;
 mod printable;
 mod probed;
+mod processor_time;
 mod ranges;
 mod recommendation;
 mod replayed;

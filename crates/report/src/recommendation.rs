@@ -2,7 +2,8 @@
 
 use broadleaf_metrics::{CellResult, Comparison, MemoryAsked, Recommendation, TraceSummary};
 
-use crate::advice::{Advice, BASELINE, advise, lost_cycles};
+use crate::advice::{Advice, BASELINE, advise, fastest_of};
+use crate::processor_time::are_timed;
 use crate::run_time::{deciding_faults, page_faults_sentence, run_time_sentence};
 
 /// The data for the table apart from the comparison itself.
@@ -23,7 +24,7 @@ pub fn recommendations(comparison: &Comparison, context: &Context<'_>) -> Vec<Re
         let results = of_machine(comparison, machine);
         let baseline = context.reference(BASELINE, machine)?;
         let advice = context.advise(machine, &results, baseline, comparison.memory.as_ref())?;
-        let told = told_of(&advice, &results, context);
+        let told = told_of(&advice, &results, baseline, context);
         Some(Recommendation {
             machine: (*machine).to_owned(),
             run_time: told.and_then(|told| context.run_time(told, baseline, &comparison.trace)),
@@ -41,17 +42,19 @@ pub fn recommendations(comparison: &Comparison, context: &Context<'_>) -> Vec<Re
 fn told_of<'a>(
     advice: &Advice,
     results: &[&'a CellResult],
+    baseline: &CellResult,
     context: &Context<'_>,
 ) -> Option<&'a CellResult> {
     let others = || (results.iter().copied()).filter(|result| result.policy != BASELINE);
     let chosen = others().find(|result| result.policy == advice.policy);
     let possible = others().filter(|result| (context.can_be_run)(&result.policy));
     // Another machine of the comparison may be the only reason for costs of faults.
-    let lost = |result: &&CellResult| match context.is_by_walks(&result.machine) {
-        true => result.walk_cycles,
-        false => lost_cycles(result),
-    };
-    chosen.or_else(|| possible.min_by_key(lost))
+    let is_by_walks =
+        context.is_by_walks(&baseline.machine) && !are_timed(possible.clone(), baseline);
+    chosen.or_else(|| match is_by_walks {
+        true => possible.min_by_key(|result| result.walk_cycles),
+        false => fastest_of(possible, baseline),
+    })
 }
 
 impl Context<'_> {

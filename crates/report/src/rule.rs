@@ -5,6 +5,7 @@ use broadleaf_metrics::{CellResult, Comparison, RunTimeBasis};
 
 use crate::advice::{BASELINE, cycles_of};
 use crate::grid::paragraph;
+use crate::processor_time::are_timed;
 use crate::recommendation::{Context, machines, of_machine};
 use crate::{Align, Grid, Style, View};
 
@@ -14,6 +15,10 @@ pub const RULE_IN_FULL: &str = "Only policies that can be run are considered. A 
     memory up is left out, and so is a policy that raises the peak of memory by more than 10% \
     over 4k. Of the others, the policy with the fewest lost cycles is best. Policies that lose \
     hardly more are as good. Of these, the policy that adds the least memory is chosen.\n\n\
+    If the recording holds a measurement (`record --measure`) from which the user and system time \
+    under each policy is known, processor time takes the place of lost cycles. Policies within 1% \
+    of the time with 4 KiB pages are as good. 4 KiB pages are kept unless a policy saves 3%, and \
+    its range holds no loss. The rest of this rule is for other recordings.\n\n\
     Lost cycles are walk cycles. If memory is modelled down to the frame, lost cycles are those of \
     walks, faults and bookkeeping. A machine that needs no frames counts walk cycles alone, even \
     beside a machine that needs them.\n\n\
@@ -21,15 +26,18 @@ pub const RULE_IN_FULL: &str = "Only policies that can be run are considered. A 
     faults have costs, a hundredth of the lost cycles of 4k is hardly more too.\n\n\
     4 KiB pages are kept unless a policy saves enough: 0.01 cycles per access, and 3% of the run \
     time. If faults have costs, the policy must also save a hundredth of the lost cycles of 4k.\n\n\
-    The run time comes from the measurement that the recording holds (`record --measure`), and \
-    otherwise from a table of walk costs. It is not known with limited memory, on a machine with \
-    one level of TLBs, or without a count of instructions. Then cycles alone decide.";
+    The run time is the user time of a measurement, and otherwise comes from a table of walk \
+    costs. It is not known with limited memory, on a machine with one level of TLBs, or without a \
+    count of instructions. Then cycles alone decide.";
+
+/// What a recommendation counts where measurements give user and system time.
+const PROCESSOR_TIME: &str = "processor time";
 
 /// The counts and the source of run times that a recommendation for one machine uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Basis {
-    /// The cycles that are counted.
-    cycles: &'static str,
+    /// The counts that are compared: the kind of cycles, or processor time.
+    counts: &'static str,
     /// The origin of the run times.
     run_time: &'static str,
 }
@@ -42,7 +50,8 @@ impl Basis {
             others.any(|result| result.run_time.is_some_and(|known| known.basis == basis))
         };
         Self {
-            cycles: match results.first() {
+            counts: match results.first() {
+                Some(first) if are_timed(results.iter().copied(), first) => PROCESSOR_TIME,
                 Some(result) if !context.is_by_walks(machine) => cycles_of(result),
                 _ => "walk cycles",
             },
@@ -57,7 +66,15 @@ impl Basis {
 
     /// The basis beside a machine's name.
     fn beside_name(self) -> String {
-        format!(" (by {}; run time: {})", self.cycles, self.run_time)
+        format!(" (by {}; run time: {})", self.counts, self.run_time)
+    }
+
+    /// The basis as a superlative.
+    fn least(self) -> String {
+        match self.counts {
+            PROCESSOR_TIME => format!("least {PROCESSOR_TIME}"),
+            cycles => format!("fewest {cycles}"),
+        }
     }
 }
 
@@ -78,19 +95,19 @@ pub(crate) fn rule(comparison: &Comparison, context: &Context<'_>, view: View) -
     let all = bases(comparison, context);
     if let Some((_, basis)) = all.first().filter(|_| are_equal(&all)) {
         let text = format!(
-            "Rule: fewest {}, 10% more memory at most (broadleaf explain rule)",
-            basis.cycles
+            "Rule: {}, 10% more memory at most (broadleaf explain rule)",
+            basis.least()
         );
         return paragraph(&text, Style::Faint, view);
     }
-    let text = "Rule: fewest cycles, 10% more memory at most (broadleaf explain rule). Machines \
-                differ in the cycles that count, or in the origin of run times:";
+    let text = "Rule: fewest cycles or least time, 10% more memory at most (broadleaf explain \
+                rule). Machines differ in what counts, or in the origin of run times:";
     let mut grid = Grid::new()
         .column("machine", Align::Left)
-        .column("cycles", Align::Left)
+        .column("counts", Align::Left)
         .column("run time", Align::Left);
     for (machine, basis) in all {
-        grid.row([machine, basis.cycles, basis.run_time]);
+        grid.row([machine, basis.counts, basis.run_time]);
     }
     paragraph(text, Style::Faint, view) + &grid.render(view)
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use broadleaf_metrics::{CellResult, MemoryAsked};
+use broadleaf_metrics::{CellResult, MemoryAsked, SOME_GAIN};
 
 use crate::advice::{
     BASELINE, WORTH_WHILE, added, cycles_of, ended, lost_cycles, peak_bytes, saves_enough,
 };
 use crate::disk::{disk_outweighs, memory_is_too_small};
 use crate::number::{counted, percent, ratio, short, size};
+use crate::processor_time::{processor_seconds, processor_time_saved, saved_time};
 
 /// A policy counts as much slower than the baseline if it loses this many times the baseline's
 /// cycles.
@@ -159,18 +160,20 @@ impl Staying<'_> {
             let saved = lost_cycles(baseline) - lost_cycles(fastest);
             let is_little = (saved as f64) < WORTH_WHILE * baseline.accesses as f64;
             let gain = fastest.run_time.map(|run_time| run_time.gain());
+            let times = processor_time_saved(fastest, baseline);
             let is_unseen = baseline.memory.is_some()
                 && (saved as f64) < WORTH_WHILE * lost_cycles(baseline) as f64;
-            let threshold = match gain {
+            let threshold = match (times, gain) {
+                (Some(times), _) => by_times(times),
                 _ if is_little => "less than 0.01 cycles per access".to_owned(),
                 _ if is_unseen => "less than a hundredth of them".to_owned(),
-                Some(gain) if gain < 0.0 => {
+                (_, Some(gain)) if gain < 0.0 => {
                     format!("no gain: the run time is about {} longer", percent(-gain))
                 }
-                Some(gain) => {
+                (_, Some(gain)) => {
                     format!("about {} of the run time, and less than 3%", percent(gain))
                 }
-                None => "not worth its memory".to_owned(),
+                (_, None) => "not worth its memory".to_owned(),
             };
             format!(
                 "the most that a policy compared here saves, {} of {} {} ({}), is {threshold}",
@@ -215,11 +218,29 @@ impl Staying<'_> {
 
     /// Returns the least saving of a policy, in words.
     fn threshold(&self) -> &'static str {
-        if self.baseline.memory.is_some() {
+        if processor_seconds(self.baseline).is_some() {
+            "3% of the processor time"
+        } else if self.baseline.memory.is_some() {
             "a hundredth of the cycles of walks and faults"
         } else {
             "0.01 walk cycles per access"
         }
+    }
+}
+
+/// Says why a saved share of the processor time, as a range, is too little.
+fn by_times([least, middle, most]: [f64; 3]) -> String {
+    if middle < 0.0 {
+        return format!("no gain: it takes about {}", saved_time(middle));
+    }
+    let saved = format!("about {}", saved_time(middle));
+    match middle < SOME_GAIN {
+        true => format!("{saved}, and less than 3%"),
+        false => format!(
+            "{saved}, and no difference that this machine can show ({} to {})",
+            percent(least),
+            percent(most)
+        ),
     }
 }
 
