@@ -93,6 +93,12 @@ const SPANS: [u64; 8] = [1, 4, 16, 32, 64, 128, 256, 1024];
 /// The longest span of a quick probe.
 const QUICK_MIB: u64 = 64;
 
+/// The mappings of each span, with different page frames. Loads of the same span of base pages
+/// differed by a half in the guest of a host that maps some frames in large pieces.
+const MAPPINGS: u64 = 5;
+/// The most memory of the mappings of a span together, in MiB.
+const TOGETHER_MIB: u64 = 2048;
+
 /// The cost of dependent and independent loads by span.
 pub(super) fn spans(timer: &mut ChaseTimer, samples: usize, is_quick: bool) -> Vec<ProbedSpan> {
     let free = available_mib().unwrap_or(0) / 4;
@@ -103,7 +109,8 @@ pub(super) fn spans(timer: &mut ChaseTimer, samples: usize, is_quick: bool) -> V
             if page_size == "2m" && mib < 2 {
                 continue;
             }
-            let Some(cost) = timer.time_span(mib << 20, backing, samples) else {
+            let mappings = (free.min(TOGETHER_MIB) / mib).clamp(1, MAPPINGS) as usize;
+            let Some(cost) = timer.time_span(mib << 20, backing, samples, mappings) else {
                 continue;
             };
             let clock = core_clock();
@@ -171,10 +178,10 @@ pub(super) fn shortened(timer: &mut ChaseTimer, reach: usize) -> Vec<f64> {
         (lines as u64 * PageSize::SIZE_4K.bytes()).next_multiple_of(PageSize::SIZE_2M.bytes());
     let trial = |_| {
         let base = timer
-            .time_span(bytes, ChaseBacking::Base, TRIALS)?
+            .time_span(bytes, ChaseBacking::Base, TRIALS, 1)?
             .dependent;
         let huge = timer
-            .time_span(bytes, ChaseBacking::Huge, TRIALS)?
+            .time_span(bytes, ChaseBacking::Huge, TRIALS, 1)?
             .dependent;
         let near = timer.time_control(lines, TRIALS)?.nanoseconds;
         let part = (huge - near) / (base - near);
@@ -199,7 +206,7 @@ pub(super) fn huge_entry(
     let hit = calibration.second_hit.unwrap_or(calibration.walk);
     let mut small = Vec::new();
     for _ in 0..TRIALS {
-        let wide = timer.time_span(BYTES, ChaseBacking::Huge, TRIALS)?;
+        let wide = timer.time_span(BYTES, ChaseBacking::Huge, TRIALS, 1)?;
         let near = timer.time_control(lines, TRIALS)?;
         let extra = (wide.dependent - near.nanoseconds) * core_clock();
         small.push(extra > hit / 2.0);

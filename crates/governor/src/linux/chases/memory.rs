@@ -156,21 +156,24 @@ impl Mapped {
         Some(mapped)
     }
 
-    /// One range of anonymous memory, with all pages in place.
-    pub(super) fn span(bytes: u64, backing: ChaseBacking) -> Option<Self> {
-        let mut mapped = Self::empty();
+    /// One range of anonymous memory, with all pages in place. Ranges of one length that exist
+    /// together have different numbers, from 0 on.
+    pub(super) fn span(bytes: u64, backing: ChaseBacking, number: u64) -> Option<Self> {
         let bytes = bytes.next_multiple_of(BLOCK);
-        mapped.map(BASE, bytes, None)?;
+        let first = BASE.checked_add(number.checked_mul(bytes)?)?;
+        let mut mapped = Self::empty();
+        mapped.first = first;
+        mapped.map(first, bytes, None)?;
         let is_huge = backing != ChaseBacking::Base;
         let advice = match is_huge {
             true => libc::MADV_HUGEPAGE,
             false => libc::MADV_NOHUGEPAGE,
         };
-        advise(BASE, bytes, advice)?;
+        advise(first, bytes, advice)?;
         let before = huge_bytes("AnonHugePages:")?;
         for at in (0..bytes).step_by(PAGE as usize) {
             // SAFETY: the byte is in the mapping, which nothing else uses.
-            unsafe { ((BASE + at) as *mut u8).write_volatile(1) };
+            unsafe { ((first + at) as *mut u8).write_volatile(1) };
         }
         let got = huge_bytes("AnonHugePages:")?.saturating_sub(before);
         // The kernel makes no huge pages against the advice, but may fail to make them.

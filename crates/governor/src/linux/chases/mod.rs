@@ -170,16 +170,38 @@ impl ChaseTimer {
     }
 
     /// Times chases over a line of each base page of anonymous memory, dependent and independent
-    /// loads. Returns the nanoseconds of a load of both. `None` if the kernel does not give such
-    /// pages.
+    /// loads. Returns the nanoseconds of a load of both: means over this number of mappings. They
+    /// exist together, so each has other page frames. A host may map frames of its guests in pieces
+    /// of different sizes, so equal chases differ by their frames. `None` if the kernel does not
+    /// give such pages.
     pub fn time_span(
         &mut self,
         bytes: u64,
         backing: ChaseBacking,
         samples: usize,
+        mappings: usize,
     ) -> Option<SpanCost> {
         self.last = None;
-        let mapped = Mapped::span(bytes, backing)?;
+        let mut all = Vec::new();
+        let mut costs = Vec::new();
+        for number in 0..mappings.max(1) {
+            // The memory may be too fragmented for more huge pages.
+            let Some(mapped) = Mapped::span(bytes, backing, number as u64) else {
+                break;
+            };
+            costs.push(self.time_mapping(&mapped, bytes, samples));
+            all.push(mapped);
+        }
+        let mean =
+            |of: fn(&SpanCost) -> f64| costs.iter().map(of).sum::<f64>() / costs.len() as f64;
+        (!costs.is_empty()).then(|| SpanCost {
+            dependent: mean(|cost| cost.dependent),
+            independent: mean(|cost| cost.independent),
+        })
+    }
+
+    /// Times both kinds of loads in one mapping.
+    fn time_mapping(&mut self, mapped: &Mapped, bytes: u64, samples: usize) -> SpanCost {
         let count = bytes / PAGE;
         // The lines of a page are spread, so that no set of a cache has more than its share.
         let line = |at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58;
@@ -189,10 +211,10 @@ impl ChaseTimer {
         self.shuffle(&mut order);
         let dependent = self.chase(&nodes, &order, samples).nanoseconds;
         let independent = (0..samples).map(|_| independent(&nodes, &order));
-        Some(SpanCost {
+        SpanCost {
             dependent,
             independent: independent.fold(f64::INFINITY, f64::min),
-        })
+        }
     }
 
     /// Times dependent loads of all lines of anonymous memory, in one random order. `None` if the
@@ -204,7 +226,7 @@ impl ChaseTimer {
         samples: usize,
     ) -> Option<ChaseCost> {
         self.last = None;
-        let mapped = Mapped::span(bytes, backing)?;
+        let mapped = Mapped::span(bytes, backing, 0)?;
         let node = |at: u64| (mapped.first + at * LINE) as *mut usize;
         let nodes: Vec<*mut usize> = (0..bytes / LINE).map(node).collect();
         let mut order: Vec<usize> = (0..nodes.len()).collect();
@@ -335,7 +357,7 @@ mod tests {
         assert!(timer.time(&[0, 0], ChaseBacking::Base, 3).is_none());
         let string = timer.time_string(&[0, PAGE, 0, PAGE * 2], ChaseBacking::Base, 3);
         assert!(string.is_some());
-        let span = timer.time_span(8 << 20, ChaseBacking::Base, 3);
+        let span = timer.time_span(8 << 20, ChaseBacking::Base, 3, 2);
         let span = span.expect("base pages");
         assert!(span.independent < span.dependent, "{span:?}");
         let near = timer.time_lines(16 << 10, ChaseBacking::Base, 3);
