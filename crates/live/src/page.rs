@@ -1,5 +1,7 @@
 //! Report pages of live processes.
 
+use crate::govern::options_of;
+use broadleaf_governor::Budgets;
 use broadleaf_metrics::{BaselineReport, LiveReport, PageAnswer};
 use broadleaf_report::{Answered, Page, baseline_answer, live_answer};
 use broadleaf_study::answer::AnsweredProgram;
@@ -25,8 +27,9 @@ pub fn baseline_page(report: &BaselineReport, answer: &PageAnswer) -> Result<Str
     Page::answering(&Answered { record, answer }, answer).map_err(Failure::failed)
 }
 
-/// Returns the answer of a program that was measured in turns, with the program's own switches.
-pub fn answer_of_baseline(report: &BaselineReport) -> PageAnswer {
+/// Returns the answer of a program that was measured in turns, with the program's own switches. Its
+/// commands keep the `limits` of the governor.
+pub fn answer_of_baseline(report: &BaselineReport, limits: &Budgets) -> PageAnswer {
     let program = AnsweredProgram::of_command(report.command.clone());
-    baseline_answer(report, &of_program(&program))
+    baseline_answer(report, &of_program(&program), &options_of(limits))
 }

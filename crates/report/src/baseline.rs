@@ -309,7 +309,7 @@ mod tests {
             huge_pages: runs([1.5, 3.0], Some(10 << 20)),
             provenance: Provenance::default(),
         };
-        let answer = crate::baseline_answer(&report, &[]);
+        let answer = crate::baseline_answer(&report, &[], &[]);
         let text = baseline_table(&report, &answer, View::default());
         for line in [
             "4 KiB pages             3.000 s      0.500 s",

@@ -47,19 +47,16 @@ pub fn next(command: &str) -> String {
     format!("\nNext: {command}\n")
 }
 
-/// Returns the command that measures the gain of a policy for a program. Without its words, the
-/// program is `COMMAND`.
-pub fn baseline_command(policy: &str, program: &[OsString]) -> String {
-    let run = [
-        "broadleaf",
-        "run",
-        "--baseline",
-        "7",
-        "--policy",
-        policy,
-        "--",
-    ];
-    let run = run.map(Cow::Borrowed).into_iter();
+/// Returns the command that measures the gain of a policy for a program, with these options of the
+/// governor. Without its words, the program is `COMMAND`.
+pub fn baseline_command(policy: &str, limits: &[String], program: &[OsString]) -> String {
+    let run = ["broadleaf", "run", "--baseline", "7", "--policy", policy];
+    let limits = limits.iter().map(String::as_str);
+    let run = run
+        .into_iter()
+        .chain(limits)
+        .chain(["--"])
+        .map(Cow::Borrowed);
     let unknown = program.is_empty().then_some(Cow::Borrowed("COMMAND"));
     let program = program.iter().map(|word| word.to_string_lossy());
     let words: Vec<Cow<'_, str>> = run.chain(unknown).chain(program).collect();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use broadleaf_governor::Budgets;
 use broadleaf_live::govern::{
     Attached, BaselineEnd, BaselineRequest, GovernRequest, JournalRequest, baseline, governed_text,
-    live_policy,
+    live_policy, options_of,
 };
 use broadleaf_live::page::{answer_of_baseline, baseline_page, live_page};
 use broadleaf_live::passed_on::PassedOn;
@@ -68,7 +68,7 @@ pub(crate) fn attach(options: &Attach) -> Result<(), Failure> {
 
 /// Prints the command that measures the gain of the policy.
 fn say_next(options: &Govern, program: &[OsString]) {
-    let measure = baseline_command(&options.policy, program);
+    let measure = baseline_command(&options.policy, &options_of(&budgets(options)), program);
     say!("next, what it gains: {measure}");
 }
 
@@ -96,7 +96,7 @@ fn run_baseline(
         Some(_) => View::default(),
         None => view,
     };
-    let answer = answer_of_baseline(&report);
+    let answer = answer_of_baseline(&report, &request.budgets);
     let text = match options.govern.format {
         TableOrJson::Table => baseline_table(&report, &answer, view),
         TableOrJson::Json => json(&Answered {

@@ -165,8 +165,10 @@ fn commands_on_processes_name_the_next_command() {
         "-e",
         "my $x = 'x' x 1e7; select undef, undef, undef, 0.25",
     ];
-    let gain = "broadleaf run --baseline 7 --policy pop-256 -- ";
-    let ran = [&["run", "--"][..], &program].concat();
+    // Limits that were set are those of the measurement too.
+    let gain = "broadleaf run --baseline 7 --policy pop-256 --max-added 15% --interval 100 -- ";
+    let limits = ["run", "--max-added", "15%", "--interval", "100", "--"];
+    let ran = [&limits[..], &program].concat();
     names(&ran, gain);
     // One round decides nothing. The table has the commands of the page and of JSON: that which
     // measures with more rounds, and that which records.

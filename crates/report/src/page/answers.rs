@@ -100,7 +100,7 @@ pub fn live_answer(report: &LiveReport) -> PageAnswer {
                 size(governed.added_bytes_peak)
             ),
         };
-        let measure = baseline_command(&governed.policy, &[]);
+        let measure = baseline_command(&governed.policy, &[], &[]);
         return PageAnswer::new("a program under a policy", sentence)
             .with("measure what the policy gains", measure);
     }

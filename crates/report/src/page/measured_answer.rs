@@ -3,8 +3,9 @@
 use broadleaf_metrics::{BaselineReport, PageAnswer, RunFigures, SuggestedCommand};
 
 use crate::baseline::{FEW_ROUNDS, is_short, median_of, saved_processor_time};
+use crate::next::ROUNDS;
 use crate::number::{counted, percent};
-use crate::{baseline_command, change_sentence, command_line};
+use crate::{change_sentence, command_line};
 
 /// The least saved share of the processor time that matters.
 const MATTERS: f64 = 0.03;
@@ -44,11 +45,16 @@ impl TimedWay {
 }
 
 /// The answer of `run --baseline`. `switches` holds the commands of the program's own switches for
-/// huge pages.
-pub fn baseline_answer(report: &BaselineReport, switches: &[SuggestedCommand]) -> PageAnswer {
+/// huge pages. `limits` holds the governor's options that were set.
+pub fn baseline_answer(
+    report: &BaselineReport,
+    switches: &[SuggestedCommand],
+    limits: &[String],
+) -> PageAnswer {
     let answer = Answering {
         report,
         switches,
+        limits,
         command: report.command.iter().map(String::as_str).collect(),
     };
     let about = command_line(&answer.command);
@@ -63,6 +69,7 @@ pub fn baseline_answer(report: &BaselineReport, switches: &[SuggestedCommand]) -
 struct Answering<'a> {
     report: &'a BaselineReport,
     switches: &'a [SuggestedCommand],
+    limits: &'a [String],
     command: Vec<&'a str>,
 }
 
@@ -130,7 +137,7 @@ impl Answering<'_> {
                 Vec::new(),
             ),
             WayKind::Policy => {
-                let mut commands = vec![self.under(policy)];
+                let mut commands = vec![self.under(policy, self.limits)];
                 commands.extend_from_slice(self.switches);
                 (
                     format!("Run it under {policy}: the program {saved}."),
@@ -138,7 +145,7 @@ impl Answering<'_> {
                 )
             }
             WayKind::AllHuge => {
-                let mut commands = vec![self.under("greedy"), always()];
+                let mut commands = vec![self.under("greedy", &without_limit()), always()];
                 commands.extend_from_slice(self.switches);
                 let sentence = format!("Use huge pages wherever they fit: the program {saved}.");
                 (sentence, commands)
@@ -148,16 +155,16 @@ impl Answering<'_> {
 
     /// The answer if only ways that take much more memory take less time.
     fn for_memory(&self, way: &TimedWay) -> (String, Vec<SuggestedCommand>) {
-        let policy = match way.of {
-            WayKind::AllHuge => "greedy",
-            WayKind::AsSet | WayKind::Policy => &*self.report.policy,
+        let command = match way.of {
+            WayKind::AllHuge => self.under("greedy", &without_limit()),
+            WayKind::AsSet | WayKind::Policy => self.under(&self.report.policy, self.limits),
         };
         let sentence = format!(
             "The program {} with huge pages, and takes over 10 percent more memory. Run it so if \
              you have the memory.",
             less_time(way)
         );
-        (sentence, vec![self.under(policy)])
+        (sentence, vec![command])
     }
 
     /// The answer if no way takes less time than base pages.
@@ -169,7 +176,7 @@ impl Answering<'_> {
                     "Use 4 KiB pages. As the system is set, processor time is {}.",
                     change_sentence(way.saved)
                 ),
-                vec![self.under("4k")],
+                vec![self.under("4k", &[])],
             ),
             None => (
                 "Change nothing: no way saves 3 percent of the processor time over 4 KiB pages, as \
@@ -180,14 +187,17 @@ impl Answering<'_> {
         }
     }
 
-    /// The run under a policy.
-    fn under(&self, policy: &str) -> SuggestedCommand {
+    /// The run under a policy, with these options of the governor.
+    fn under(&self, policy: &str, limits: &[String]) -> SuggestedCommand {
+        let mut run = vec!["broadleaf", "run", "--policy", policy];
+        run.extend(limits.iter().map(String::as_str));
+        run.push("--");
         SuggestedCommand {
             purpose: match policy {
                 "4k" => "run the program with 4 KiB pages".to_owned(),
                 _ => "run the program under this policy".to_owned(),
             },
-            command: self.line(&["broadleaf", "run", "--policy", policy, "--"]),
+            command: self.line(&run),
         }
     }
 
@@ -196,7 +206,7 @@ impl Answering<'_> {
         let words: Vec<_> = self.command.iter().map(Into::into).collect();
         SuggestedCommand {
             purpose: "measure again, with more rounds or a longer run".to_owned(),
-            command: baseline_command(&self.report.policy, &words),
+            command: baseline_command(&self.report.policy, self.limits, &words),
         }
     }
 
@@ -216,6 +226,11 @@ fn best(ways: &[TimedWay]) -> Option<&TimedWay> {
 fn less_time(way: &TimedWay) -> String {
     let [low, middle, high] = way.saved.map(percent);
     format!("takes {middle} less processor time than with 4 KiB pages ({low} to {high})")
+}
+
+/// The option of the governor with which huge pages are made wherever they fit.
+fn without_limit() -> [String; 2] {
+    ["--max-added", "unlimited"].map(str::to_owned)
 }
 
 /// The kernel's switch for huge pages in all programs.
@@ -263,7 +278,11 @@ mod tests {
             purpose: "the switch".to_owned(),
             command: "env A=1 ./a".to_owned(),
         };
-        baseline_answer(&report, &[switch])
+        baseline_answer(
+            &report,
+            &[switch],
+            &["--interval".to_owned(), "10".to_owned()],
+        )
     }
 
     fn answer(seconds: [f64; 4], rounds: usize) -> PageAnswer {
@@ -281,17 +300,17 @@ mod tests {
             (
                 [2.0, 2.0, 1.5, 1.49],
                 "Run it under pop-256: the program takes 25.0% less processor time",
-                "broadleaf run --policy pop-256 -- ./a",
+                "broadleaf run --policy pop-256 --interval 10 -- ./a",
             ),
             (
                 [2.0, 2.0, 1.9, 1.5],
                 "Use huge pages wherever",
-                "broadleaf run --policy greedy -- ./a",
+                "broadleaf run --policy greedy --max-added unlimited -- ./a",
             ),
             (
                 [2.0, 2.0, 1.98, 1.96],
                 "Change nothing: no way",
-                "broadleaf run --baseline 7 --policy pop-256 -- ./a",
+                "broadleaf run --baseline 7 --policy pop-256 --interval 10 -- ./a",
             ),
             (
                 [2.0, 2.2, 2.1, 2.2],
@@ -328,6 +347,9 @@ mod tests {
         let said = "The program takes 50.0% less processor time";
         assert!(found.sentence.starts_with(said), "{found:?}");
         assert!(found.sentence.contains("over 10 percent more memory"));
+        // The usual limit of added memory would forbid these huge pages.
+        let run = "broadleaf run --policy greedy --max-added unlimited -- ./a";
+        assert_eq!(found.commands[0].command, run);
     }
 
     #[test]
@@ -347,7 +369,7 @@ mod tests {
             huge_pages: vec![run(2.0, 800); 3],
             provenance: Provenance::default(),
         };
-        let sentence = |report: &BaselineReport| baseline_answer(report, &[]).sentence;
+        let sentence = |report: &BaselineReport| baseline_answer(report, &[], &[]).sentence;
         assert!(sentence(&report).starts_with("Change nothing: no way"));
         report.without = vec![run(1.5, 900); 3];
         assert!(sentence(&report).starts_with("Keep the command"));

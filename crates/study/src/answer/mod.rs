@@ -59,7 +59,7 @@ pub(crate) fn add_commands(
             _ if program.is_measured => vec![where_it_pays(trace)],
             _ => vec![SuggestedCommand {
                 purpose: NOTHING_TO_DO.to_owned(),
-                ..measurement(program, None)
+                ..measurement(program, &[])
             }],
         };
     }
@@ -75,9 +75,10 @@ fn for_policy(
 ) -> Vec<SuggestedCommand> {
     let can_run = can_be_governed(&chosen.policy);
     let governed = can_run.then_some(chosen.policy.as_str());
+    let options = governed.map_or(Vec::new(), |policy| vec!["--policy", policy]);
     let mut commands = Vec::new();
     if !program.is_measured {
-        commands.push(measurement(program, governed));
+        commands.push(measurement(program, &options));
     }
     if let Some(policy) = governed {
         let run = ["broadleaf", "run", "--policy", policy, "--"];
@@ -87,7 +88,7 @@ fn for_policy(
             program.after(&run),
         ));
         if program.is_measured {
-            let SuggestedCommand { command, .. } = measurement(program, governed);
+            let SuggestedCommand { command, .. } = measurement(program, &options);
             commands.push(suggested(
                 "check its run time, in turns with 4 KiB pages",
                 command,
@@ -146,7 +147,9 @@ fn for_memory(
         dear.policy,
         100.0 * added_share(dear, baseline)
     );
-    let measurement = measurement(program, Some(&dear.policy));
+    // The usual limit of added memory would forbid what the policy gains by.
+    let unlimited = ["--policy", &dear.policy, "--max-added", "unlimited"];
+    let measurement = measurement(program, &unlimited);
     vec![
         suggested(&purpose, measurement.command),
         where_it_pays(trace),
@@ -163,7 +166,7 @@ pub(crate) fn after_advice(
     let mut commands = Vec::new();
     if !advice.ranges.is_empty() {
         if !program.is_measured {
-            commands.push(measurement(program, None));
+            commands.push(measurement(program, &[]));
         }
         commands.extend(switches::of_program(program));
         if !program.has_managed_heap() {
@@ -191,14 +194,12 @@ fn in_the_source(trace: &str) -> SuggestedCommand {
     )
 }
 
-/// The measurement of the run time, under a policy if there is one that can be run.
-fn measurement(program: &AnsweredProgram, policy: Option<&str>) -> SuggestedCommand {
-    let mut words = vec!["broadleaf", "run", "--baseline", ROUNDS];
-    words.extend(policy.iter().flat_map(|policy| ["--policy", policy]));
-    words.push("--");
+/// The measurement of the run time, with these options of `run`.
+fn measurement(program: &AnsweredProgram, options: &[&str]) -> SuggestedCommand {
+    let run = ["broadleaf", "run", "--baseline", ROUNDS];
     suggested(
         "measure the run time with 4 KiB pages and with huge pages, in turns",
-        program.after(&words),
+        program.after(&[&run, options, &["--"]].concat()),
     )
 }
 
@@ -265,7 +266,8 @@ mod tests {
         let program = AnsweredProgram::of(None);
         let commands = for_memory(found, &base, &program, "t.bl");
         assert!(commands[0].purpose.contains("for 30 percent more memory"));
-        assert!(commands[0].command.contains("--policy pop-64"));
+        let command = &commands[0].command;
+        assert!(command.contains("--policy pop-64 --max-added unlimited -- "));
         let cheap = result("pop-64", 90, 1_050);
         assert!(dear_gain(&[&base, &cheap], &base).is_none());
         let idle = result("greedy", 1_000_000, 1_500);

@@ -360,6 +360,12 @@ mod tests {
         let span = timer.time_span(8 << 20, ChaseBacking::Base, 3, 2);
         let span = span.expect("base pages");
         assert!(span.independent < span.dependent, "{span:?}");
+        // Spans with different numbers exist together.
+        let mapping = |number| Mapped::span(8 << 20, ChaseBacking::Base, number);
+        let (first, second) = (mapping(0).expect("memory"), mapping(1).expect("memory"));
+        assert_eq!(second.first, first.first + (8 << 20));
+        assert!(mapping(0).is_none(), "the place is taken");
+        drop((first, second));
         let near = timer.time_lines(16 << 10, ChaseBacking::Base, 3);
         let near = near.expect("base pages");
         assert!(near.nanoseconds < span.dependent, "{near:?} {span:?}");
