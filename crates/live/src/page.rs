@@ -8,12 +8,13 @@ use broadleaf_study::answer::AnsweredProgram;
 use broadleaf_study::answer::switches::of_program;
 use broadleaf_study::failure::Failure;
 
-/// Returns the page of processes, or of a governor's work, as HTML.
+/// Returns the page of processes, or of a governor's work, as HTML. `limits` holds the governor's
+/// options that were set.
 ///
 /// # Errors
 /// If the report has no form in JSON.
-pub fn live_page(report: &LiveReport) -> Result<String, Failure> {
-    let answer = &live_answer(report);
+pub fn live_page(report: &LiveReport, limits: &[String]) -> Result<String, Failure> {
+    let answer = &live_answer(report, limits);
     let record = report;
     Page::answering(&Answered { record, answer }, answer).map_err(Failure::failed)
 }

@@ -1,14 +1,11 @@
 //! The recommendation of a policy, with its reason in one sentence.
 
-use std::cmp::Ordering;
-
-use broadleaf_metrics::{CellResult, MemoryAsked, MemoryResult, SOME_GAIN};
+use broadleaf_metrics::{CellResult, MemoryAsked, MemoryResult};
 
 use crate::disk::{is_lower_by_eviction, memory_is_too_small};
+use crate::judging::{Judging, candidates};
 use crate::number::{percent, ratio, short, size_signed};
-use crate::processor_time::{
-    are_timed, by_time, processor_seconds, processor_time_saved, saved_time,
-};
+use crate::processor_time::{processor_seconds, processor_time_saved, saved_time};
 use crate::stay::Staying;
 
 /// The policy that all others are compared with: no superpages.
@@ -22,9 +19,6 @@ const MOST_ADDED: f64 = 0.10;
 /// The least saving that is worth memory, in walk cycles per access. Below, page sizes hardly
 /// matter.
 pub(crate) const WORTH_WHILE: f64 = 0.01;
-/// The least difference of two policies that is worth memory, as a share of the run time with base
-/// pages. A gain over base pages themselves must reach [`SOME_GAIN`].
-const WORTH_TIME: f64 = 0.01;
 
 /// The recommended policy, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,29 +96,30 @@ pub fn advise(
     if ended(baseline).is_some() {
         return None;
     }
-    let lasts = |result: &&CellResult| can_be_run(&result.policy) && ended(result).is_none();
-    let possible = || results.iter().copied().filter(lasts);
-    let worth_while = |result: &CellResult| saves_enough(result, baseline, baseline);
-    let fastest = fastest_of(possible(), baseline)?;
-    let chosen = cheapest(possible(), baseline).unwrap_or(baseline);
+    let judging = Judging::new(results, baseline, can_be_run);
+    let possible = candidates(results, can_be_run);
+    let fastest = judging.fastest(possible.clone())?;
+    let is_gain = judging.gains(fastest);
+    let chosen = cheapest(possible, baseline, &judging).unwrap_or(baseline);
     let staying = Staying {
         results,
         baseline,
+        judging,
         can_be_run,
         memory,
     };
-    let mut sentence = if !worth_while(fastest) {
+    let mut sentence = if !is_gain {
         staying.nothing_gained(fastest)
     } else if chosen.policy == baseline.policy {
         staying.too_much_memory()
     } else {
-        choice(chosen, baseline)
+        choice(chosen, baseline, &judging)
     };
-    if worth_while(fastest) {
-        sentence.push_str(&alternative(fastest, chosen, baseline));
+    if is_gain {
+        sentence.push_str(&alternative(fastest, chosen, baseline, &judging));
     }
     let warning = memory.and_then(|asked| memory_is_too_small(baseline, asked));
-    if let Some(warning) = warning.filter(|_| worth_while(fastest)) {
+    if let Some(warning) = warning.filter(|_| is_gain) {
         sentence = format!("{warning} {sentence}");
     }
     Some(Advice {
@@ -134,9 +129,10 @@ pub fn advise(
 }
 
 /// Returns the sentence on a chosen policy that makes superpages.
-fn choice(chosen: &CellResult, baseline: &CellResult) -> String {
+fn choice(chosen: &CellResult, baseline: &CellResult, judging: &Judging<'_>) -> String {
     let (policy, memory) = (&chosen.policy, added(chosen, baseline));
-    if let Some([_, share, _]) = processor_time_saved(chosen, baseline) {
+    let saved = processor_time_saved(chosen, baseline).filter(|_| judging.is_by_time());
+    if let Some([_, share, _]) = saved {
         let seconds = [chosen, baseline].map(|of| processor_seconds(of).unwrap_or_default());
         return format!(
             "Choose {policy}: it takes about {:.2} s of processor time instead of {:.2} s ({} \
@@ -156,78 +152,29 @@ fn choice(chosen: &CellResult, baseline: &CellResult) -> String {
 }
 
 /// Returns a sentence on the `fastest` policy, if it is faster than the chosen one.
-fn alternative(fastest: &CellResult, chosen: &CellResult, baseline: &CellResult) -> String {
+fn alternative(
+    fastest: &CellResult,
+    chosen: &CellResult,
+    baseline: &CellResult,
+    judging: &Judging<'_>,
+) -> String {
     let (policy, memory) = (&fastest.policy, added(fastest, baseline));
-    if are_timed([fastest, chosen], baseline) {
-        let share = processor_time_saved(fastest, baseline).map_or(0.0, |[_, share, _]| share);
-        return match saves_enough(fastest, chosen, baseline) {
-            true => format!(" {policy} would take {}, for {memory}.", saved_time(share)),
-            false => String::new(),
-        };
-    }
-    match lost_cycles(fastest) < lost_cycles(chosen) {
-        true => format!(
+    let is_faster = match judging.is_by_time() {
+        true => judging.saves_enough(fastest, chosen),
+        false => lost_cycles(fastest) < lost_cycles(chosen),
+    };
+    let saved = processor_time_saved(fastest, baseline).filter(|_| judging.is_by_time());
+    match (is_faster, saved) {
+        (false, _) => String::new(),
+        (true, Some([_, share, _])) => format!(
+            " {policy} would take {} than {BASELINE}, for {memory}.",
+            saved_time(share)
+        ),
+        (true, None) => format!(
             " {policy} would need {}, for {memory}.",
             short(lost_cycles(fastest))
         ),
-        false => String::new(),
     }
-}
-
-/// Returns the fastest result: by processor time if all have it, and otherwise by lost cycles. A
-/// result that saves enough comes before others. Returns `None` without a result.
-pub(crate) fn fastest_of<'a>(
-    results: impl Iterator<Item = &'a CellResult> + Clone,
-    baseline: &CellResult,
-) -> Option<&'a CellResult> {
-    let timed = are_timed(results.clone(), baseline);
-    let saves = |result: &&CellResult| saves_enough(result, baseline, baseline);
-    let faster = |one: &&CellResult, other: &&CellResult| {
-        let time = match timed {
-            true => by_time(one, other),
-            false => Ordering::Equal,
-        };
-        let rest = |of: &CellResult| (lost_cycles(of), of.peak_resident_pages, of.promotions);
-        time.then_with(|| rest(one).cmp(&rest(other)))
-    };
-    let best = results.clone().filter(saves).min_by(faster);
-    let others = || (results.clone()).filter(|result| result.policy != baseline.policy);
-    best.or_else(|| others().min_by(faster))
-        .or_else(|| results.clone().min_by(faster))
-}
-
-/// Returns true if `result` saves enough over `other` to be worth memory.
-///
-/// If the processor time under all of these policies is known, it alone decides. Otherwise, the
-/// result must lose fewer cycles. Fault costs are round figures, so with them a difference below a
-/// hundredth of the baseline's cycles does not count. If the run times are known, the difference
-/// must matter to them as well.
-pub fn saves_enough(result: &CellResult, other: &CellResult, baseline: &CellResult) -> bool {
-    let least_share = match other.policy == baseline.policy {
-        true => SOME_GAIN,
-        false => WORTH_TIME,
-    };
-    let [with, without] = [result, other].map(|of| processor_time_saved(of, baseline));
-    if let Some((with, without)) = with.zip(without) {
-        // A range with a loss in it shows no gain over base pages.
-        let is_shown = other.policy != baseline.policy || with[0] > 0.0;
-        return is_shown && with[1] - without[1] >= least_share;
-    }
-    let saved = lost_cycles(other).saturating_sub(lost_cycles(result)) as f64;
-    let is_seen = baseline.memory.is_none() || saved >= WORTH_WHILE * lost_cycles(baseline) as f64;
-    let is_worth_time =
-        time_saved(result, other, baseline).is_none_or(|share| share >= least_share);
-    saved >= WORTH_WHILE * baseline.accesses as f64 && saved > 0.0 && is_seen && is_worth_time
-}
-
-/// Returns the time that `result` saves over `other`, as a share of the run time with base pages.
-/// Returns `None` if a run time is not known.
-fn time_saved(result: &CellResult, other: &CellResult, baseline: &CellResult) -> Option<f64> {
-    let gain = |of: &CellResult| match of.policy == baseline.policy {
-        true => Some(0.0),
-        false => Some(of.run_time?.gain()),
-    };
-    Some(gain(result)? - gain(other)?)
 }
 
 /// Returns the result that adds the least memory, of those that keep memory and are about as fast
@@ -235,11 +182,10 @@ fn time_saved(result: &CellResult, other: &CellResult, baseline: &CellResult) ->
 fn cheapest<'a>(
     results: impl Iterator<Item = &'a CellResult> + Clone,
     baseline: &CellResult,
+    judging: &Judging<'_>,
 ) -> Option<&'a CellResult> {
-    let gaining = results.filter(|result| {
-        keeps_memory(result, baseline) && saves_enough(result, baseline, baseline)
-    });
-    let fastest = fastest_of(gaining.clone(), baseline)?;
+    let gaining = results.filter(|result| keeps_memory(result, baseline) && judging.gains(result));
+    let fastest = judging.fastest(gaining.clone())?;
     // A peak that is low because pages were written to the disk saves no memory.
     let peak = |result: &CellResult| {
         if is_lower_by_eviction(result, baseline) {
@@ -249,8 +195,11 @@ fn cheapest<'a>(
         }
     };
     gaining
-        .filter(|result| !saves_enough(fastest, result, baseline))
-        .min_by_key(|result| (peak(result), lost_cycles(result), result.promotions))
+        .filter(|result| !judging.saves_enough(fastest, result))
+        .min_by(|one, other| {
+            let least = peak(one).cmp(&peak(other));
+            least.then_with(|| judging.faster(one, other))
+        })
 }
 
 pub(crate) fn added(result: &CellResult, baseline: &CellResult) -> String {

@@ -18,6 +18,7 @@ mod figure;
 mod governed;
 mod grid;
 mod headings;
+mod judging;
 mod live;
 mod live_tables;
 mod log_line;
@@ -49,9 +50,7 @@ mod task_lines;
 mod trapped;
 mod validation;
 
-pub use advice::{
-    Advice, BASELINE, REFERENCE, added_bytes, added_share, advise, keeps_memory, saves_enough,
-};
+pub use advice::{Advice, BASELINE, REFERENCE, added_bytes, added_share, advise, keeps_memory};
 pub use baseline::{BaselineChange, baseline_changes, baseline_table, change_sentence};
 pub use columns::{Column, Values, columns};
 pub use csv::write_csv;
@@ -65,6 +64,7 @@ pub use headings::{
     HEADINGS, Heading, LIVE_HEADINGS, Meaning, RANGE_HEADINGS, heading_named, live_heading_named,
     range_heading_named,
 };
+pub use judging::Judging;
 pub use live::{
     IN_ORDER_BY, MappedBlocks, PageMap, Shades, all_processes, heat_map, order_of, process_table,
     put_in_order,

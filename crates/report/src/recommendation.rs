@@ -2,8 +2,8 @@
 
 use broadleaf_metrics::{CellResult, Comparison, MemoryAsked, Recommendation, TraceSummary};
 
-use crate::advice::{Advice, BASELINE, advise, fastest_of};
-use crate::processor_time::are_timed;
+use crate::advice::{Advice, BASELINE, advise};
+use crate::judging::{Judging, candidates};
 use crate::run_time::{deciding_faults, page_faults_sentence, run_time_sentence};
 
 /// The data for the table apart from the comparison itself.
@@ -45,15 +45,16 @@ fn told_of<'a>(
     baseline: &CellResult,
     context: &Context<'_>,
 ) -> Option<&'a CellResult> {
+    let judging = Judging::new(results, baseline, context.can_be_run);
     let others = || (results.iter().copied()).filter(|result| result.policy != BASELINE);
     let chosen = others().find(|result| result.policy == advice.policy);
-    let possible = others().filter(|result| (context.can_be_run)(&result.policy));
+    let possible = candidates(results, context.can_be_run);
+    let possible = possible.filter(|result| result.policy != BASELINE);
     // Another machine of the comparison may be the only reason for costs of faults.
-    let is_by_walks =
-        context.is_by_walks(&baseline.machine) && !are_timed(possible.clone(), baseline);
+    let is_by_walks = context.is_by_walks(&baseline.machine) && !judging.is_by_time();
     chosen.or_else(|| match is_by_walks {
         true => possible.min_by_key(|result| result.walk_cycles),
-        false => fastest_of(possible, baseline),
+        false => judging.fastest(possible),
     })
 }
 
@@ -95,6 +96,13 @@ impl Context<'_> {
         let results: Vec<CellResult> = results.iter().copied().map(without_memory).collect();
         let results: Vec<&CellResult> = results.iter().collect();
         advise(&results, &without_memory(baseline), self.can_be_run, None)
+    }
+
+    /// Returns true if processor time counts on a machine.
+    pub(crate) fn is_by_time(&self, machine: &str, results: &[&CellResult]) -> bool {
+        let baseline = self.reference(BASELINE, machine);
+        baseline
+            .is_some_and(|baseline| Judging::new(results, baseline, self.can_be_run).is_by_time())
     }
 
     pub(crate) fn is_by_walks(&self, machine: &str) -> bool {

@@ -5,7 +5,6 @@ use broadleaf_metrics::{CellResult, Comparison, RunTimeBasis};
 
 use crate::advice::{BASELINE, cycles_of};
 use crate::grid::paragraph;
-use crate::processor_time::are_timed;
 use crate::recommendation::{Context, machines, of_machine};
 use crate::{Align, Grid, Style, View};
 
@@ -16,7 +15,7 @@ pub const RULE_IN_FULL: &str = "Only policies that can be run are considered. A 
     over 4k. Of the others, the policy with the fewest lost cycles is best. Policies that lose \
     hardly more are as good. Of these, the policy that adds the least memory is chosen.\n\n\
     If the recording holds a measurement (`record --measure`) from which the user and system time \
-    under each policy is known, processor time takes the place of lost cycles. Policies within 1% \
+    under each policy are known, processor time takes the place of lost cycles. Policies within 1% \
     of the time with 4 KiB pages are as good. 4 KiB pages are kept unless a policy saves 3%, and \
     its range holds no loss. The rest of this rule is for other recordings.\n\n\
     Lost cycles are walk cycles. If memory is modelled down to the frame, lost cycles are those of \
@@ -25,7 +24,8 @@ pub const RULE_IN_FULL: &str = "Only policies that can be run are considered. A 
     Policies lose hardly more within 0.01 cycles per access, or within 1% of the run time. If \
     faults have costs, a hundredth of the lost cycles of 4k is hardly more too.\n\n\
     4 KiB pages are kept unless a policy saves enough: 0.01 cycles per access, and 3% of the run \
-    time. If faults have costs, the policy must also save a hundredth of the lost cycles of 4k.\n\n\
+    time. A measured range that holds a loss shows no gain. If faults have costs, the policy must \
+    also save a hundredth of the lost cycles of 4k.\n\n\
     The run time is the user time of a measurement, and otherwise comes from a table of walk \
     costs. It is not known with limited memory, on a machine with one level of TLBs, or without a \
     count of instructions. Then cycles alone decide.";
@@ -51,7 +51,7 @@ impl Basis {
         };
         Self {
             counts: match results.first() {
-                Some(first) if are_timed(results.iter().copied(), first) => PROCESSOR_TIME,
+                Some(_) if context.is_by_time(machine, results) => PROCESSOR_TIME,
                 Some(result) if !context.is_by_walks(machine) => cycles_of(result),
                 _ => "walk cycles",
             },

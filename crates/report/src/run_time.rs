@@ -4,7 +4,8 @@ use broadleaf_metrics::{
     CellResult, RunTime, RunTimeBasis, RunTimeClass, SecondsRange, TraceSummary,
 };
 
-use crate::advice::{lost_cycles, saves_enough};
+use crate::advice::lost_cycles;
+use crate::judging::Judging;
 use crate::number::{percent, short};
 
 /// Returns a sentence on the run time under the policy of `result`, and on the origin of the
@@ -111,9 +112,8 @@ pub(crate) fn deciding_faults(result: &CellResult, baseline: &CellResult) -> Opt
         ..of.clone()
     };
     let (walks_alone, base_alone) = (without(result), without(baseline));
-    let decide = has_gain
-        && saves_enough(&walks_alone, &base_alone, &base_alone)
-        && !saves_enough(result, baseline, baseline);
+    let gains = |of: &CellResult, base| Judging::new(&[of], base, &|_| true).gains(of);
+    let decide = has_gain && gains(&walks_alone, &base_alone) && !gains(result, baseline);
     let beside = |of: &CellResult| short(lost_cycles(of).saturating_sub(of.walk_cycles));
     decide.then(|| {
         format!(

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use broadleaf_metrics::{CellResult, MemoryAsked, SOME_GAIN};
+use broadleaf_metrics::{CellResult, MemoryAsked, RunTimeBasis, SOME_GAIN};
 
-use crate::advice::{
-    BASELINE, WORTH_WHILE, added, cycles_of, ended, lost_cycles, peak_bytes, saves_enough,
-};
+use crate::advice::{BASELINE, WORTH_WHILE, added, cycles_of, ended, lost_cycles, peak_bytes};
 use crate::disk::{disk_outweighs, memory_is_too_small};
+use crate::judging::Judging;
 use crate::number::{counted, percent, ratio, short, size};
-use crate::processor_time::{processor_seconds, processor_time_saved, saved_time};
+use crate::processor_time::{processor_time_saved, saved_time};
 
 /// A policy counts as much slower than the baseline if it loses this many times the baseline's
 /// cycles.
@@ -21,6 +20,8 @@ pub(crate) struct Staying<'a> {
     pub results: &'a [&'a CellResult],
     /// The result of [`BASELINE`].
     pub baseline: &'a CellResult,
+    /// What counts.
+    pub judging: Judging<'a>,
     /// Returns true if a kernel could run the policy.
     pub can_be_run: &'a dyn Fn(&str) -> bool,
     /// The memory that was asked for, if it was modelled.
@@ -51,7 +52,8 @@ impl Staying<'_> {
             };
         }
         let Some(wait) = wait else {
-            return self.hardly_matters(fastest);
+            let by_time = self.too_little_time(fastest);
+            return by_time.unwrap_or_else(|| self.hardly_matters(fastest));
         };
         let none = capital(self.no_policy());
         let rest = match self.slower() {
@@ -79,7 +81,7 @@ impl Staying<'_> {
         let best = lasted()
             .filter(foresees)
             .min_by_key(|result| lost_cycles(result))?;
-        saves_enough(best, self.baseline, self.baseline).then(|| {
+        self.judging.gains(best).then(|| {
             format!(
                 "{}: {} saves {}. {} would need {} {} instead of {} ({}), for {}, \
                 but it looks into the future.",
@@ -138,7 +140,7 @@ impl Staying<'_> {
             .filter(|result| ended(result).is_none())
             .max_by_key(|result| lost_cycles(result))?;
         let much = lost_cycles(self.baseline) as f64 * MUCH_SLOWER;
-        let is_much_slower = saves_enough(self.baseline, slowest, self.baseline)
+        let is_much_slower = self.judging.saves_enough(self.baseline, slowest)
             && lost_cycles(slowest) as f64 >= much;
         is_much_slower.then(|| {
             format!(
@@ -152,6 +154,40 @@ impl Staying<'_> {
         })
     }
 
+    /// Returns true if a measured gain is large enough and its range holds a loss.
+    fn is_unsure(&self, result: &CellResult) -> bool {
+        result.run_time.is_some_and(|run_time| {
+            run_time.gain() >= SOME_GAIN
+                && run_time.basis == RunTimeBasis::Measured
+                && run_time.ratio_low <= 1.0
+        })
+    }
+
+    /// Returns the sentence if processor time counts, and even the `fastest` policy saves too
+    /// little of it.
+    fn too_little_time(&self, fastest: &CellResult) -> Option<String> {
+        let saved = processor_time_saved(fastest, self.baseline);
+        let [least, middle, most] = saved.filter(|_| self.judging.is_by_time())?;
+        let takes = format!(
+            "The fastest policy compared here, {}, takes about {} than {BASELINE}",
+            fastest.policy,
+            saved_time(middle)
+        );
+        let user = fastest.run_time.map_or(0.0, |run_time| run_time.gain());
+        let why = if middle < 0.0 && user > 0.0 {
+            ": more system time than the user time that it saves".to_owned()
+        } else if middle < SOME_GAIN {
+            String::new()
+        } else {
+            format!(
+                ", which is no difference that this machine can show ({} to {})",
+                percent(least),
+                percent(most)
+            )
+        };
+        Some(format!("{takes}{why}. {}.", self.stay()))
+    }
+
     /// Returns the sentence if memory would be spent in vain.
     fn hardly_matters(&self, fastest: &CellResult) -> String {
         let baseline = self.baseline;
@@ -160,20 +196,21 @@ impl Staying<'_> {
             let saved = lost_cycles(baseline) - lost_cycles(fastest);
             let is_little = (saved as f64) < WORTH_WHILE * baseline.accesses as f64;
             let gain = fastest.run_time.map(|run_time| run_time.gain());
-            let times = processor_time_saved(fastest, baseline);
             let is_unseen = baseline.memory.is_some()
                 && (saved as f64) < WORTH_WHILE * lost_cycles(baseline) as f64;
-            let threshold = match (times, gain) {
-                (Some(times), _) => by_times(times),
+            let threshold = match gain {
                 _ if is_little => "less than 0.01 cycles per access".to_owned(),
                 _ if is_unseen => "less than a hundredth of them".to_owned(),
-                (_, Some(gain)) if gain < 0.0 => {
+                Some(gain) if gain < 0.0 => {
                     format!("no gain: the run time is about {} longer", percent(-gain))
                 }
-                (_, Some(gain)) => {
+                Some(_) if self.is_unsure(fastest) => {
+                    "no difference that this machine can show".to_owned()
+                }
+                Some(gain) => {
                     format!("about {} of the run time, and less than 3%", percent(gain))
                 }
-                (_, None) => "not worth its memory".to_owned(),
+                None => "not worth its memory".to_owned(),
             };
             format!(
                 "the most that a policy compared here saves, {} of {} {} ({}), is {threshold}",
@@ -218,29 +255,13 @@ impl Staying<'_> {
 
     /// Returns the least saving of a policy, in words.
     fn threshold(&self) -> &'static str {
-        if processor_seconds(self.baseline).is_some() {
+        if self.judging.is_by_time() {
             "3% of the processor time"
         } else if self.baseline.memory.is_some() {
             "a hundredth of the cycles of walks and faults"
         } else {
             "0.01 walk cycles per access"
         }
-    }
-}
-
-/// Says why a saved share of the processor time, as a range, is too little.
-fn by_times([least, middle, most]: [f64; 3]) -> String {
-    if middle < 0.0 {
-        return format!("no gain: it takes about {}", saved_time(middle));
-    }
-    let saved = format!("about {}", saved_time(middle));
-    match middle < SOME_GAIN {
-        true => format!("{saved}, and less than 3%"),
-        false => format!(
-            "{saved}, and no difference that this machine can show ({} to {})",
-            percent(least),
-            percent(most)
-        ),
     }
 }
 
@@ -253,140 +274,4 @@ fn capital(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::advice::advise;
-    use broadleaf_metrics::{MemoryResult, RunTime, RunTimeBasis};
-
-    fn result(policy: &str, walk_cycles: u64, promotions: u64) -> CellResult {
-        CellResult {
-            policy: policy.to_owned(),
-            accesses: 1_000_000,
-            walk_cycles,
-            promotions,
-            peak_resident_pages: 1000,
-            ..CellResult::default()
-        }
-    }
-
-    fn sentence(results: &[CellResult], memory: Option<&MemoryAsked>) -> String {
-        let baseline = result("4k", 500_000, 0);
-        let baseline = (results.iter().find(|one| one.policy == "4k")).unwrap_or(&baseline);
-        let all: Vec<&CellResult> = results.iter().collect();
-        let advice = advise(&all, baseline, &|policy| policy != "foresight", memory).unwrap();
-        assert_eq!(advice.policy, "4k");
-        advice.sentence
-    }
-
-    #[test]
-    fn a_gain_of_foresight_is_named() {
-        let base = result("4k", 500_000, 0);
-        let all = [result("foresight", 15_000, 2), base];
-        assert_eq!(
-            sentence(&all, None),
-            "Stay with 4k: no policy that can be run, of those compared here, saves 0.01 walk \
-             cycles per access. \
-             foresight would need 15.0k walk cycles instead of 500k (x0.03), for no more memory, \
-             but it looks into the future."
-        );
-    }
-
-    #[test]
-    fn without_superpages_there_is_no_statement_on_the_program() {
-        let base = result("4k", 500_000, 0);
-        assert_eq!(
-            sentence(std::slice::from_ref(&base), None),
-            "No policy that makes superpages was compared, so there is nothing to choose from. Add \
-             policies with --policy."
-        );
-        assert_eq!(
-            sentence(&[base.clone(), result("thp-always", 500_000, 0)], None),
-            "The compared policies made no superpages of this program's memory. Stay with 4k."
-        );
-        let refusing = |policy, reasons: &[(&str, u64)]| CellResult {
-            refusals: reasons
-                .iter()
-                .map(|(reason, count)| ((*reason).to_owned(), *count))
-                .collect(),
-            ..result(policy, 500_000, 0)
-        };
-        let reasons = [("not_covered", 900), ("too_few_resident", 700)];
-        let all = [
-            base,
-            refusing("thp-always", &reasons),
-            refusing("pop-64", &[("too_few_resident", 534)]),
-        ];
-        assert_eq!(
-            sentence(&all, None),
-            "The compared policies made no superpages of this program's memory. The most frequent \
-             reason is too_few_resident, at 1,234 decisions: broadleaf explain too_few_resident. \
-             Stay with 4k."
-        );
-    }
-
-    /// Fewer walks can come with a longer run, by a measurement.
-    #[test]
-    fn a_loss_of_time_is_no_gain_with_a_sign() {
-        let with = |gain| CellResult {
-            run_time: Some(RunTime::of_gains([gain; 3], RunTimeBasis::Measured)),
-            ..result("greedy", 10_000, 2)
-        };
-        let said = |gain| sentence(&[with(gain), result("4k", 500_000, 0)], None);
-        assert_eq!(
-            said(-0.881),
-            "Page sizes hardly matter to this program: the most that a policy compared here \
-             saves, 490k of 500k walk cycles (greedy), is no gain: the run time is about 88.1% \
-             longer. Stay with 4k."
-        );
-        assert!(said(0.02).contains("is about 2.0% of the run time, and less than 3%"));
-    }
-
-    #[test]
-    fn a_baseline_without_a_row_comes_with_its_figures() {
-        assert_eq!(
-            sentence(&[result("navarro", 500_000, 1)], None),
-            "Page sizes hardly matter to this program: no policy compared here saves walk cycles. \
-             Stay with 4k (500k walk cycles, 3.91 MiB at its peak)."
-        );
-    }
-
-    #[test]
-    fn a_policy_that_is_much_slower_is_named() {
-        let with = |policy, promotions, swapped_in_pages| CellResult {
-            memory: Some(MemoryResult {
-                base_page_bytes: 4096,
-                swapped_in_pages,
-                fault_cycles: swapped_in_pages * 300_000,
-                ..MemoryResult::default()
-            }),
-            ..result(policy, 10_000, promotions)
-        };
-        let asked = MemoryAsked {
-            bytes: Some(2 << 20),
-            footprint_bytes: Some(4 << 20),
-            costs: BTreeMap::from([("disk".to_owned(), 300_000)])
-                .into_iter()
-                .collect(),
-            ..MemoryAsked::default()
-        };
-        let text = sentence(&[with("4k", 0, 10), with("greedy", 2, 38)], Some(&asked));
-        assert!(
-            text.ends_with(
-                "No policy compared here saves much of that, and greedy needs 11.4M cycles of \
-                 walks and faults instead of 3.01M (x3.79). Stay with 4k."
-            ),
-            "{text}"
-        );
-        let text = sentence(&[with("4k", 0, 10), with("greedy", 2, 10)], Some(&asked));
-        assert!(
-            text.ends_with("No policy compared here changes much of that. Stay with 4k."),
-            "{text}"
-        );
-        let slow = [result("4k", 500_000, 0), result("greedy", 600_000, 1)];
-        let text = sentence(&slow, None);
-        assert!(
-            !text.contains("hardly matter") && text.contains("greedy needs 600k"),
-            "{text}"
-        );
-    }
-}
+mod tests;

@@ -29,7 +29,7 @@ use crate::foreign::holds_samples;
 use crate::listening::Listening;
 use crate::memory::MemoryRequest;
 use crate::provenance::provenance;
-use crate::run_time::{ALL_HUGE, Weighing, add_run_times, base_at_faults};
+use crate::run_time::{ALL_HUGE, Weighing, base_at_faults};
 use crate::shortage::{FinishedReplay, left_out};
 use crate::source::origin::{PassCount, can_be_opened_again};
 use crate::source::{Trace, TraceReading, Whole, header_of};
@@ -299,7 +299,7 @@ pub(crate) fn compare_beside(
     for trace in earlier.iter().chain([&trace]) {
         notes.extend(notes::of_trace(trace, trace.name() != summary.path));
     }
-    let references = references::of(&outcome.results);
+    let mut references = references::of(&outcome.results);
     let mut results = outcome.results;
     notes.extend(
         kernel
@@ -364,7 +364,7 @@ pub(crate) fn compare_beside(
         if misses_over_time {
             add_misses(&mut results, &summary, &weighing.listening)?;
         }
-        add_run_times(&mut results, &references, measured, &weighing)?;
+        references::add_run_times(&mut results, &mut references, measured, &weighing)?;
         notes.extend(notes::of_seconds(&results, head.as_ref()));
     } else {
         notes.extend(windowed::no_estimates(head.as_ref()));

@@ -4,7 +4,7 @@ use broadleaf_metrics::percentiles;
 use broadleaf_report::change_sentence;
 use broadleaf_trace::{EndRun, MeasuredEnds};
 
-/// Huge pages have little time to pay in runs of less user time, in seconds.
+/// Huge pages have little time to pay in runs of less processor time, in seconds.
 const SHORT: f64 = 1.0;
 /// The end of a sentence on a measurement of such runs.
 const SHORT_HINT: &str = ". Huge pages may come too late for runs so short: measure a second or \
@@ -68,7 +68,8 @@ pub fn measured_sentence(measured: &MeasuredEnds) -> String {
             at(1)
         )
     };
-    let is_short = spread(measured, 0, user).is_some_and(|[_, middle, _]| middle < SHORT);
+    let processor = |run: &EndRun| user(run) + system(run);
+    let is_short = spread(measured, 0, processor).is_some_and(|[_, middle, _]| middle < SHORT);
     let hint = if is_short { SHORT_HINT } else { "" };
     format!(
         "{}; {} ({} rounds){hint}",

@@ -43,6 +43,15 @@ pub(crate) fn mapped(range: Range) -> Event {
 
 /// A recording of `command`, which stores to these pages of one mapping.
 pub(crate) fn recording(command: &str, pages: impl Iterator<Item = u64>) -> Vec<u8> {
+    recording_under(&header(), command, pages)
+}
+
+/// A recording with this header.
+pub(crate) fn recording_under(
+    header: &Header,
+    command: &str,
+    pages: impl Iterator<Item = u64>,
+) -> Vec<u8> {
     let visit = |page: u64| Visit {
         unit: (START >> 12) + page,
         stores: 1,
@@ -51,7 +60,7 @@ pub(crate) fn recording(command: &str, pages: impl Iterator<Item = u64>) -> Vec<
     let visits: Vec<Visit> = pages.map(visit).collect();
     let last = visits.iter().map(|visit| visit.unit).max();
     let mapping = range(START, last.map_or(1, |last| last - (START >> 12) + 1));
-    let mut encoder = Encoder::new(Vec::new(), &header()).expect("a head");
+    let mut encoder = Encoder::new(Vec::new(), header).expect("a head");
     encoder.event(&started(command)).expect("an event");
     encoder.event(&mapped(mapping)).expect("an event");
     encoder.visits(&visits).expect("visits");

@@ -171,15 +171,16 @@ fn tell(
     page: Option<Output>,
     report: &LiveReport,
 ) -> Result<(), Failure> {
+    let limits = options_of(&budgets(options));
     let text = match options.format {
         TableOrJson::Table => governed_text(report, &options.max_added.to_string()),
         TableOrJson::Json => json(&Answered {
             record: report,
-            answer: &live_answer(report),
+            answer: &live_answer(report, &limits),
         })?,
     };
     print(place, &text)?;
-    write_page(page, || live_page(report))
+    write_page(page, || live_page(report, &limits))
 }
 
 fn print(place: Option<Output>, text: &str) -> Result<(), Failure> {

@@ -23,11 +23,11 @@ pub(crate) fn run(options: &Report, view: View) -> Result<(), Failure> {
     let heat = options.heat.map(|window| HeatRequest { window, source });
     let survey = survey(scope, &options.policy, heat)?;
     let has_processes = survey.has_processes();
-    write_page(page, || live_page(&survey.report))?;
+    write_page(page, || live_page(&survey.report, &[]))?;
     match options.format {
         // The object is whole, with an empty list.
         TableOrJson::Json => {
-            let answer = &live_answer(&survey.report);
+            let answer = &live_answer(&survey.report, &[]);
             let record = &survey.report;
             print(&json(&Answered { record, answer })?)?;
             has_processes

@@ -56,7 +56,7 @@ pub fn all_processes(report: &LiveReport, view: View) -> String {
         );
         out.push_str(&paragraph(&text, Style::Faint, view));
     }
-    out + &ending(report, view) + &answer_text(&live_answer(report), view)
+    out + &ending(report, view) + &answer_text(&live_answer(report, &[]), view)
 }
 
 /// Sums over processes.

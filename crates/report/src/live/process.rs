@@ -28,7 +28,7 @@ pub fn process_table(report: &LiveReport, maps: &[PageMap], shades: Shades, view
     if !ending.is_empty() && !out.is_empty() {
         out.push('\n');
     }
-    out + &ending + &answer_text(&live_answer(report), view)
+    out + &ending + &answer_text(&live_answer(report, &[]), view)
 }
 
 fn one(process: &ProcessReport, map: Option<&PageMap>, shades: Shades, view: View) -> String {

@@ -83,8 +83,8 @@ fn best_policy(replayed: &Replayed) -> Option<&ReplayedPolicy> {
         .or(replayed.policies.first())
 }
 
-/// The answer of `report`, `run` and `attach`.
-pub fn live_answer(report: &LiveReport) -> PageAnswer {
+/// The answer of `report`, `run` and `attach`. `limits` holds the governor's options that were set.
+pub fn live_answer(report: &LiveReport, limits: &[String]) -> PageAnswer {
     if let Some(governed) = &report.governed {
         let blocks = counted(governed.promotions, "block");
         let sentence = match governed.dry_run {
@@ -100,7 +100,7 @@ pub fn live_answer(report: &LiveReport) -> PageAnswer {
                 size(governed.added_bytes_peak)
             ),
         };
-        let measure = baseline_command(&governed.policy, &[], &[]);
+        let measure = baseline_command(&governed.policy, limits, &[]);
         return PageAnswer::new("a program under a policy", sentence)
             .with("measure what the policy gains", measure);
     }
@@ -230,7 +230,7 @@ mod tests {
             ],
             heat: None,
         };
-        let answer = live_answer(&live(vec![process.clone()], None));
+        let answer = live_answer(&live(vec![process.clone()], None), &[]);
         assert_eq!(answer.about, "process 7 (redis)");
         assert_eq!(
             answer.sentence,
@@ -242,13 +242,13 @@ mod tests {
             policies: greedy_alone,
             ..process.clone()
         };
-        let none = live_answer(&live(vec![dear], None));
+        let none = live_answer(&live(vec![dear], None), &[]);
         assert!(none.commands.is_empty(), "{none:?}");
         assert_eq!(
             answer.commands[0].command,
             "broadleaf attach 7 --policy pop-64"
         );
-        let none = live_answer(&live(Vec::new(), None));
+        let none = live_answer(&live(Vec::new(), None), &[]);
         let sentence = "No policy would make a huge page now, for at most 10 percent more memory.";
         assert_eq!(none.sentence, sentence);
     }
@@ -309,7 +309,7 @@ mod tests {
             huge_bytes_peak: 2 << 20,
             ..Governed::default()
         };
-        let answer = live_answer(&live(Vec::new(), Some(governed)));
+        let answer = live_answer(&live(Vec::new(), Some(governed)), &[]);
         let sentence = "pop-256 made huge pages of 1 block: 2.00 MiB at most, for 0 B more memory.";
         assert_eq!(answer.sentence, sentence);
     }

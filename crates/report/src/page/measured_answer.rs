@@ -3,9 +3,8 @@
 use broadleaf_metrics::{BaselineReport, PageAnswer, RunFigures, SuggestedCommand};
 
 use crate::baseline::{FEW_ROUNDS, is_short, median_of, saved_processor_time};
-use crate::next::ROUNDS;
 use crate::number::{counted, percent};
-use crate::{change_sentence, command_line};
+use crate::{baseline_command, change_sentence, command_line};
 
 /// The least saved share of the processor time that matters.
 const MATTERS: f64 = 0.03;
@@ -14,6 +13,9 @@ const MATTERS: f64 = 0.03;
 const EQUAL: f64 = 0.01;
 /// The most memory of a way, as a multiple of that with base pages: the rule of `compare`.
 const MOST_MEMORY: f64 = 1.1;
+
+/// The option that limits the memory that huge pages add.
+const MAX_ADDED: &str = "--max-added";
 
 /// A way to run the program, with the saved share of the processor time over base pages: the tenth
 /// percentile, the median and the ninetieth percentile.
@@ -145,7 +147,7 @@ impl Answering<'_> {
                 )
             }
             WayKind::AllHuge => {
-                let mut commands = vec![self.under("greedy", &without_limit()), always()];
+                let mut commands = vec![self.all_huge(), always()];
                 commands.extend_from_slice(self.switches);
                 let sentence = format!("Use huge pages wherever they fit: the program {saved}.");
                 (sentence, commands)
@@ -155,16 +157,17 @@ impl Answering<'_> {
 
     /// The answer if only ways that take much more memory take less time.
     fn for_memory(&self, way: &TimedWay) -> (String, Vec<SuggestedCommand>) {
-        let command = match way.of {
-            WayKind::AllHuge => self.under("greedy", &without_limit()),
-            WayKind::AsSet | WayKind::Policy => self.under(&self.report.policy, self.limits),
+        let commands = match way.of {
+            WayKind::AllHuge => vec![self.all_huge()],
+            WayKind::Policy => vec![self.under(&self.report.policy, self.limits)],
+            WayKind::AsSet => Vec::new(),
         };
         let sentence = format!(
             "The program {} with huge pages, and takes over 10 percent more memory. Run it so if \
              you have the memory.",
             less_time(way)
         );
-        (sentence, vec![command])
+        (sentence, commands)
     }
 
     /// The answer if no way takes less time than base pages.
@@ -201,6 +204,18 @@ impl Answering<'_> {
         }
     }
 
+    /// The run with huge pages wherever they fit. Other limits stay as they were set.
+    fn all_huge(&self) -> SuggestedCommand {
+        let (options, values) = (self.limits.iter(), self.limits.iter().skip(1));
+        let pairs = options.zip(values).step_by(2);
+        let others = pairs.filter(|(option, _)| *option != MAX_ADDED);
+        let mut limits: Vec<String> = others
+            .flat_map(|(option, value)| [option.clone(), value.clone()])
+            .collect();
+        limits.extend([MAX_ADDED.to_owned(), "unlimited".to_owned()]);
+        self.under("greedy", &limits)
+    }
+
     /// The measurement with as many rounds as an answer needs.
     fn again(&self) -> SuggestedCommand {
         let words: Vec<_> = self.command.iter().map(Into::into).collect();
@@ -226,11 +241,6 @@ fn best(ways: &[TimedWay]) -> Option<&TimedWay> {
 fn less_time(way: &TimedWay) -> String {
     let [low, middle, high] = way.saved.map(percent);
     format!("takes {middle} less processor time than with 4 KiB pages ({low} to {high})")
-}
-
-/// The option of the governor with which huge pages are made wherever they fit.
-fn without_limit() -> [String; 2] {
-    ["--max-added", "unlimited"].map(str::to_owned)
 }
 
 /// The kernel's switch for huge pages in all programs.
@@ -281,7 +291,7 @@ mod tests {
         baseline_answer(
             &report,
             &[switch],
-            &["--interval".to_owned(), "10".to_owned()],
+            &["--max-added", "5%", "--interval", "10"].map(str::to_owned),
         )
     }
 
@@ -300,17 +310,17 @@ mod tests {
             (
                 [2.0, 2.0, 1.5, 1.49],
                 "Run it under pop-256: the program takes 25.0% less processor time",
-                "broadleaf run --policy pop-256 --interval 10 -- ./a",
+                "broadleaf run --policy pop-256 --max-added 5% --interval 10 -- ./a",
             ),
             (
                 [2.0, 2.0, 1.9, 1.5],
                 "Use huge pages wherever",
-                "broadleaf run --policy greedy --max-added unlimited -- ./a",
+                "broadleaf run --policy greedy --interval 10 --max-added unlimited -- ./a",
             ),
             (
                 [2.0, 2.0, 1.98, 1.96],
                 "Change nothing: no way",
-                "broadleaf run --baseline 7 --policy pop-256 --interval 10 -- ./a",
+                "broadleaf run --baseline 7 --policy pop-256 --max-added 5% --interval 10 -- ./a",
             ),
             (
                 [2.0, 2.2, 2.1, 2.2],
@@ -348,7 +358,7 @@ mod tests {
         assert!(found.sentence.starts_with(said), "{found:?}");
         assert!(found.sentence.contains("over 10 percent more memory"));
         // The usual limit of added memory would forbid these huge pages.
-        let run = "broadleaf run --policy greedy --max-added unlimited -- ./a";
+        let run = "broadleaf run --policy greedy --interval 10 --max-added unlimited -- ./a";
         assert_eq!(found.commands[0].command, run);
     }
 

@@ -6,7 +6,8 @@ use super::NOTHING_PAYS;
 use super::columns::lies_in;
 use super::sites::best_place;
 use super::together::fault_cycles;
-use crate::advice::{added, saves_enough};
+use crate::advice::added;
+use crate::judging::Judging;
 use crate::number::{counted, ratio, short};
 use crate::run_time_sentence;
 
@@ -23,7 +24,7 @@ pub fn verdict(advice: &RangeAdvice) -> Recommendation {
             ..answer
         };
     };
-    let begin = match saves_enough(with, without, without) {
+    let begin = match Judging::new(&[with], without, &|_| true).gains(with) {
         true => "Ask for huge pages",
         false => "Hardly worth it: ask for huge pages",
     };

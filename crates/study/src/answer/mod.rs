@@ -9,7 +9,7 @@ use std::path::Path;
 use broadleaf_governor::can_decide;
 use broadleaf_metrics::{CellResult, Comparison, RangeAdvice, SuggestedCommand};
 use broadleaf_policy::parse;
-use broadleaf_report::{BASELINE, added_share, keeps_memory, saves_enough};
+use broadleaf_report::{BASELINE, Judging};
 
 use crate::output::argument;
 
@@ -48,14 +48,15 @@ pub(crate) fn add_commands(
         let baseline = baselines
             .find(|result| result.policy == BASELINE)
             .map(judged);
-        let baseline = baseline.as_ref();
+        let judging =
+            (baseline.as_ref()).map(|baseline| Judging::new(&results, baseline, &can_be_run));
         let chosen = results.iter().find(|result| result.policy == advice.policy);
-        let dear = baseline.and_then(|baseline| dear_gain(&results, baseline));
-        advice.commands = match (chosen, baseline, dear) {
-            (Some(chosen), Some(baseline), _) if chosen.policy != BASELINE => {
-                for_policy(&results, chosen, baseline, program, trace)
+        let dear = judging.and_then(|judging| dear_gain(&results, &judging));
+        advice.commands = match (chosen, judging, dear) {
+            (Some(chosen), Some(judging), _) if chosen.policy != BASELINE => {
+                for_policy(&results, chosen, &judging, program, trace)
             }
-            (_, Some(baseline), Some(dear)) => for_memory(dear, baseline, program, trace),
+            (_, Some(judging), Some(dear)) => for_memory(dear, &judging, program, trace),
             _ if program.is_measured => vec![where_it_pays(trace)],
             _ => vec![SuggestedCommand {
                 purpose: NOTHING_TO_DO.to_owned(),
@@ -69,7 +70,7 @@ pub(crate) fn add_commands(
 fn for_policy(
     results: &[&CellResult],
     chosen: &CellResult,
-    baseline: &CellResult,
+    judging: &Judging<'_>,
     program: &AnsweredProgram,
     trace: &str,
 ) -> Vec<SuggestedCommand> {
@@ -97,7 +98,7 @@ fn for_policy(
     }
     // Linux's own policies that do equally well, within the memory that the rule allows.
     let equal = |result: &&&CellResult| {
-        !saves_enough(chosen, result, baseline) && keeps_memory(result, baseline)
+        !judging.saves_enough(chosen, result) && judging.keeps_memory(result)
     };
     for result in results.iter().filter(equal) {
         let suggested = kernel::commands_of(&result.policy);
@@ -126,11 +127,9 @@ fn for_policy(
 
 /// Returns the policy that gains and adds more memory than the rule allows. Of several, it is the
 /// one that adds least.
-fn dear_gain<'r>(results: &[&'r CellResult], baseline: &CellResult) -> Option<&'r CellResult> {
+fn dear_gain<'r>(results: &[&'r CellResult], judging: &Judging<'_>) -> Option<&'r CellResult> {
     let gains = results.iter().copied().filter(|result| {
-        can_be_governed(&result.policy)
-            && saves_enough(result, baseline, baseline)
-            && !keeps_memory(result, baseline)
+        can_be_governed(&result.policy) && judging.gains(result) && !judging.keeps_memory(result)
     });
     gains.min_by_key(|result| result.peak_resident_pages)
 }
@@ -138,14 +137,14 @@ fn dear_gain<'r>(results: &[&'r CellResult], baseline: &CellResult) -> Option<&'
 /// The commands if base pages were chosen because `dear` adds too much memory.
 fn for_memory(
     dear: &CellResult,
-    baseline: &CellResult,
+    judging: &Judging<'_>,
     program: &AnsweredProgram,
     trace: &str,
 ) -> Vec<SuggestedCommand> {
     let purpose = format!(
         "{} may gain, for {:.0} percent more memory. If you have the memory, measure it",
         dear.policy,
-        100.0 * added_share(dear, baseline)
+        100.0 * judging.added_share(dear)
     );
     // The usual limit of added memory would forbid what the policy gains by.
     let unlimited = ["--policy", &dear.policy, "--max-added", "unlimited"];
@@ -248,7 +247,8 @@ mod tests {
         for (pages, is_there) in [(1_050, true), (1_500, false)] {
             let always = result("thp-always", 9, pages);
             let program = AnsweredProgram::of(None);
-            let commands = for_policy(&[&chosen, &always], &chosen, &base, &program, "t.bl");
+            let judging = Judging::new(&[], &base, &can_be_run);
+            let commands = for_policy(&[&chosen, &always], &chosen, &judging, &program, "t.bl");
             let mut commands = commands.iter().map(|suggested| &suggested.command);
             let is_shown = commands.any(|command| command.contains("transparent_hugepage"));
             assert_eq!(is_shown, is_there, "{pages} pages");
@@ -261,16 +261,17 @@ mod tests {
         let greedy = result("greedy", 9, 1_500);
         let pop = result("pop-64", 90, 1_300);
         let offline = result("offline", 1, 1_200);
-        let found = dear_gain(&[&base, &greedy, &pop, &offline], &base).expect("a policy");
+        let judging = Judging::new(&[], &base, &can_be_run);
+        let found = dear_gain(&[&base, &greedy, &pop, &offline], &judging).expect("a policy");
         assert_eq!(found.policy, "pop-64");
         let program = AnsweredProgram::of(None);
-        let commands = for_memory(found, &base, &program, "t.bl");
+        let commands = for_memory(found, &judging, &program, "t.bl");
         assert!(commands[0].purpose.contains("for 30 percent more memory"));
         let command = &commands[0].command;
         assert!(command.contains("--policy pop-64 --max-added unlimited -- "));
         let cheap = result("pop-64", 90, 1_050);
-        assert!(dear_gain(&[&base, &cheap], &base).is_none());
+        assert!(dear_gain(&[&base, &cheap], &judging).is_none());
         let idle = result("greedy", 1_000_000, 1_500);
-        assert!(dear_gain(&[&base, &idle], &base).is_none());
+        assert!(dear_gain(&[&base, &idle], &judging).is_none());
     }
 }

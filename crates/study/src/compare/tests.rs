@@ -12,6 +12,8 @@ use crate::memory::{Amount, MemoryRequest};
 use crate::names;
 use crate::testing::{NotingWatch, recording};
 
+mod timed;
+
 /// The comparison under these policies, and the tasks that it began.
 fn compared(trace: &Path, cache: &TraceCache, asked: &[&str]) -> (Comparison, Vec<String>) {
     let asked: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();

@@ -97,7 +97,7 @@ const QUICK_MIB: u64 = 64;
 /// differed by a half in the guest of a host that maps some frames in large pieces.
 const MAPPINGS: u64 = 5;
 /// The most memory of the mappings of a span together, in MiB.
-const TOGETHER_MIB: u64 = 2048;
+const TOGETHER_MIB: u64 = 1024;
 
 /// The cost of dependent and independent loads by span.
 pub(super) fn spans(timer: &mut ChaseTimer, samples: usize, is_quick: bool) -> Vec<ProbedSpan> {

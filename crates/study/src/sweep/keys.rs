@@ -270,7 +270,8 @@ pub const SWEEP_KEYS: &[SweepKey] = {
             "traces",
             "text or list",
             "",
-            "The traces that the table is for, as the file writes them, or patterns with `*`.",
+            "The traces that the table is for, as the file writes them, or patterns with `*`. One \
+             that fits no trace is refused.",
         ),
         key(
             Override,

@@ -46,6 +46,8 @@ pub struct SpanCost {
     pub dependent: f64,
     /// No load waits for another.
     pub independent: f64,
+    /// The mappings whose mean this is.
+    pub mappings: usize,
 }
 
 /// A timer of chases, which owns the memory that base pages alias.
@@ -170,10 +172,10 @@ impl ChaseTimer {
     }
 
     /// Times chases over a line of each base page of anonymous memory, dependent and independent
-    /// loads. Returns the nanoseconds of a load of both: means over this number of mappings. They
-    /// exist together, so each has other page frames. A host may map frames of its guests in pieces
-    /// of different sizes, so equal chases differ by their frames. `None` if the kernel does not
-    /// give such pages.
+    /// loads. Returns the nanoseconds of a load of both: means over at most this number of mappings.
+    /// They exist together, so each has other page frames. A host may map frames of its guests in
+    /// pieces of different sizes, so equal chases differ by their frames. `None` if the kernel does
+    /// not give such pages.
     pub fn time_span(
         &mut self,
         bytes: u64,
@@ -197,6 +199,7 @@ impl ChaseTimer {
         (!costs.is_empty()).then(|| SpanCost {
             dependent: mean(|cost| cost.dependent),
             independent: mean(|cost| cost.independent),
+            mappings: costs.len(),
         })
     }
 
@@ -214,6 +217,7 @@ impl ChaseTimer {
         SpanCost {
             dependent,
             independent: independent.fold(f64::INFINITY, f64::min),
+            mappings: 1,
         }
     }
 
@@ -360,6 +364,7 @@ mod tests {
         let span = timer.time_span(8 << 20, ChaseBacking::Base, 3, 2);
         let span = span.expect("base pages");
         assert!(span.independent < span.dependent, "{span:?}");
+        assert_eq!(span.mappings, 2);
         // Spans with different numbers exist together.
         let mapping = |number| Mapped::span(8 << 20, ChaseBacking::Base, number);
         let (first, second) = (mapping(0).expect("memory"), mapping(1).expect("memory"));
