@@ -172,10 +172,10 @@ impl ChaseTimer {
     }
 
     /// Times chases over a line of each base page of anonymous memory, dependent and independent
-    /// loads. Returns the nanoseconds of a load of both: means over at most this number of mappings.
-    /// They exist together, so each has other page frames. A host may map frames of its guests in
-    /// pieces of different sizes, so equal chases differ by their frames. `None` if the kernel does
-    /// not give such pages.
+    /// loads. Returns the nanoseconds of a load of both: means over at most this number of
+    /// mappings. They exist together, so each has other page frames. A host may map frames of its
+    /// guests in pieces of different sizes, so equal chases differ by their frames. `None` if the
+    /// kernel does not give such pages.
     pub fn time_span(
         &mut self,
         bytes: u64,
