@@ -198,6 +198,7 @@ fn commands_on_processes_name_the_next_command() {
         let pid = sleep.id().to_string();
         let text = said(&["attach", &pid, "--for", "0.2"]);
         sleep.kill().and_then(|()| sleep.wait()).expect("a child");
-        assert_eq!(next_of(&text), format!("{gain}COMMAND"), "{text}");
+        let gain = "broadleaf run --baseline 7 --policy pop-256 -- COMMAND";
+        assert_eq!(next_of(&text), gain, "{text}");
     }
 }
