@@ -11,14 +11,14 @@ use crate::explained::{PlannedReplay, plan_table};
 use crate::memory::{Amount, MemoryRequest};
 use crate::names;
 use crate::testing::{NotingWatch, recording};
+use crate::watch::Watch;
 
 mod timed;
 
-/// The comparison under these policies, and the tasks that it began.
-fn compared(trace: &Path, cache: &TraceCache, asked: &[&str]) -> (Comparison, Vec<String>) {
+/// A comparison of a trace under these policies.
+fn on_skylake<'a>(trace: &'a Path, asked: &[&str], watch: &'a dyn Watch) -> Request<'a> {
     let asked: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
-    let watch = NotingWatch::default();
-    let request = Request {
+    Request {
         misses_over_time: false,
         warm_up: WARM_UP,
         restarts: false,
@@ -30,10 +30,20 @@ fn compared(trace: &Path, cache: &TraceCache, asked: &[&str]) -> (Comparison, Ve
         threads: None,
         curves: false,
         memory: None,
+        cache: None,
+        explain_plan: None,
+        watch,
+    }
+}
+
+/// The comparison under these policies, and the tasks that it began.
+fn compared(trace: &Path, cache: &TraceCache, asked: &[&str]) -> (Comparison, Vec<String>) {
+    let watch = NotingWatch::default();
+    let request = Request {
         cache: Some(cache),
         // A plan that is shown is carried out, whatever results were kept.
         explain_plan: Some(&|_| {}),
-        watch: &watch,
+        ..on_skylake(trace, asked, &watch)
     };
     let answer = compare(request, &[]).expect("a comparison");
     (answer.comparison, watch.begun())
@@ -215,20 +225,10 @@ fn every_comparison_has_curves() {
     ] {
         let watch = NotingWatch::default();
         let request = Request {
-            misses_over_time: false,
-            warm_up: WARM_UP,
-            restarts: false,
-            trace: &path,
-            keep_going: false,
-            max_accesses: None,
-            policies: policies(&[policy.to_owned()], &[], true).expect("policies"),
             machines: vec![names::machine(machine).expect("a machine")],
-            threads: None,
             curves: true,
             memory,
-            cache: None,
-            explain_plan: None,
-            watch: &watch,
+            ..on_skylake(&path, &[policy], &watch)
         };
         let answer = compare(request, &[]).expect("a comparison");
         let result = &answer.comparison.results[0];

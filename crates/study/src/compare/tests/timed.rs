@@ -6,8 +6,7 @@ use broadleaf_metrics::Recommendation;
 use broadleaf_report::{BASELINE, View};
 use broadleaf_trace::{EndRun, FaultCosts, MeasuredEnds};
 
-use super::super::{Request, WARM_UP, compare, policies};
-use crate::names;
+use super::{compare, on_skylake};
 use crate::testing::{header, recording_under};
 use crate::watch::Unwatched;
 
@@ -34,23 +33,7 @@ fn advised(asked: &[&str], huge_nanos: u64) -> (Recommendation, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("x.bl");
     fs::write(&path, recording_under(&header, "program", pages)).expect("a trace");
-    let asked: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
-    let request = Request {
-        misses_over_time: false,
-        warm_up: WARM_UP,
-        restarts: false,
-        trace: &path,
-        keep_going: false,
-        max_accesses: None,
-        policies: policies(&asked, &[], true).expect("policies"),
-        machines: vec![names::machine("skylake").expect("a machine")],
-        threads: None,
-        curves: false,
-        memory: None,
-        cache: None,
-        explain_plan: None,
-        watch: &Unwatched,
-    };
+    let request = on_skylake(&path, asked, &Unwatched);
     let answer = compare(request, &[BASELINE]).expect("a comparison");
     let table = answer.table(View::default());
     (answer.comparison.advice[0].clone(), table)
