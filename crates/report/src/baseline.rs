@@ -52,6 +52,8 @@ pub(crate) const FEW_ROUNDS: usize = 3;
 
 /// A shorter processor time, in seconds, is a few ticks of the kernel's clock.
 const SHORT: f64 = 0.1;
+/// Kernels count times in steps of some milliseconds, so shorter times are a few samples.
+const LITTLE: f64 = 0.02;
 
 /// The least share of the memory in huge pages at the end with huge pages. Below, a note warns.
 const REACHED: f64 = 0.5;
@@ -156,7 +158,12 @@ fn processor(run: &RunFigures) -> f64 {
 /// Describes the change from the runs `base` to the runs `other` of the same rounds. Returns `None`
 /// if there are no runs, or the time is zero.
 fn change(base: &[RunFigures], other: &[RunFigures], of: fn(&RunFigures) -> f64) -> Option<String> {
-    saved(base, other, of).map(change_sentence)
+    let saved = saved(base, other, of)?;
+    let is_little = |runs| median_of(runs, of) < LITTLE;
+    Some(match is_little(base) && is_little(other) {
+        true => format!("under {LITTLE} s, too little to compare"),
+        false => change_sentence(saved),
+    })
 }
 
 /// Returns the saved share of a time, from the runs `base` to the runs `other` of the same rounds:
@@ -206,7 +213,7 @@ pub fn change_sentence([low, middle, high]: [f64; 3]) -> String {
 }
 
 /// A saved share of a time in words: `2.0% less`, `1.0% more`.
-fn less_or_more(share: f64) -> String {
+pub(crate) fn less_or_more(share: f64) -> String {
     let way = if share < 0.0 { "more" } else { "less" };
     format!("{} {way}", percent(share.abs()))
 }
@@ -250,8 +257,9 @@ fn notes(report: &BaselineReport) -> Vec<String> {
         .filter_map(|run| Some(run.huge_bytes_peak? as f64 / run.rss_bytes_peak.max(1) as f64));
     if let Some(share) = median(shares.collect()).filter(|share| *share < REACHED) {
         notes.push(format!(
-            "Huge pages reached only {} of the program's memory: blocks of 2 MiB that one mapping \
-             does not cover cannot become huge pages.",
+            "Huge pages reached only {} of the program's memory. Blocks of 2 MiB that one mapping \
+             does not cover cannot become huge pages. Memory that the program frees at once is gone \
+             before the governor sees it.",
             percent(share)
         ));
     }
@@ -279,6 +287,21 @@ mod tests {
             change_sentence([-0.3, -0.2, -0.1]),
             "20.0% more (10.0% to 30.0%)"
         );
+    }
+
+    #[test]
+    fn a_few_samples_of_the_kernel_s_clock_are_not_compared() {
+        let runs = |system_seconds| {
+            vec![RunFigures {
+                system_seconds,
+                ..RunFigures::default()
+            }]
+        };
+        let said = |base, other| change(&runs(base), &runs(other), |run| run.system_seconds);
+        let little = said(0.008, 0.0).expect("a sentence");
+        assert_eq!(little, "under 0.02 s, too little to compare");
+        assert!(said(0.1, 0.0).is_some_and(|said| said.starts_with("100.0% less")));
+        assert!(said(0.008, 0.1).is_some_and(|said| said.contains("% more")));
     }
 
     #[test]

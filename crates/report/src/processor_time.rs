@@ -17,10 +17,12 @@ pub(crate) fn processor_time_saved(result: &CellResult, baseline: &CellResult) -
         let after = time(&user) + time(&system) - time(&base_system);
         (base_user.middle - after) / base
     };
+    let middle = saved(|range| range.middle);
+    // No time is below zero, so the ends of a range may be on one side.
     let shares = [
-        saved(|range| range.high),
-        saved(|range| range.middle),
-        saved(|range| range.low),
+        saved(|range| range.high).min(middle),
+        middle,
+        saved(|range| range.low).max(middle),
     ];
     (base > 0.0).then_some(shares)
 }

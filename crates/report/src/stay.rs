@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use broadleaf_metrics::{CellResult, MemoryAsked, RunTimeBasis, SOME_GAIN};
 
 use crate::advice::{BASELINE, WORTH_WHILE, added, cycles_of, ended, lost_cycles, peak_bytes};
+use crate::baseline::less_or_more;
 use crate::disk::{disk_outweighs, memory_is_too_small};
 use crate::judging::Judging;
 use crate::number::{counted, percent, ratio, short, size};
@@ -13,6 +14,9 @@ use crate::processor_time::{processor_time_saved, saved_time};
 /// A policy counts as much slower than the baseline if it loses this many times the baseline's
 /// cycles.
 const MUCH_SLOWER: f64 = 1.1;
+
+/// Changes of the processor time that are written as 0.0%.
+const UNSEEN: f64 = 0.0005;
 
 /// A comparison that recommends the baseline.
 pub(crate) struct Staying<'a> {
@@ -168,6 +172,13 @@ impl Staying<'_> {
     fn too_little_time(&self, fastest: &CellResult) -> Option<String> {
         let saved = processor_time_saved(fastest, self.baseline);
         let [least, middle, most] = saved.filter(|_| self.judging.is_by_time())?;
+        if middle.abs() < UNSEEN {
+            return Some(format!(
+                "Page sizes hardly matter to this program: no policy compared here changes its \
+                 processor time. {}.",
+                self.stay()
+            ));
+        }
         let takes = format!(
             "The fastest policy compared here, {}, takes about {} than {BASELINE}",
             fastest.policy,
@@ -176,13 +187,15 @@ impl Staying<'_> {
         let user = fastest.run_time.map_or(0.0, |run_time| run_time.gain());
         let why = if middle < 0.0 && user > 0.0 {
             ": more system time than the user time that it saves".to_owned()
-        } else if middle < SOME_GAIN {
+        } else if middle < 0.0 {
             String::new()
+        } else if middle < SOME_GAIN {
+            ", and less than 3% does not count".to_owned()
         } else {
             format!(
                 ", which is no difference that this machine can show ({} to {})",
-                percent(least),
-                percent(most)
+                less_or_more(least),
+                less_or_more(most)
             )
         };
         Some(format!("{takes}{why}. {}.", self.stay()))

@@ -33,6 +33,13 @@ pub(crate) fn summary(measured: &MeasuredEnds) -> Option<EndsSummary> {
     })
 }
 
+/// Returns the share of the processor time that all huge pages saved: tenth percentile, median and
+/// ninetieth percentile. Returns `None` if no time was spent.
+pub(crate) fn processor_time_saved(measured: &MeasuredEnds) -> Option<[f64; 3]> {
+    let processor = |run: &EndRun| (run.user_micros + run.system_micros) as f64;
+    percentiles(&saved(measured, processor))
+}
+
 /// Returns the saved share of a time, for each round with some of it.
 fn saved(measured: &MeasuredEnds, of: impl Fn(&EndRun) -> f64) -> Vec<f64> {
     let rounds = measured.rounds.iter().filter(|[base, _]| of(base) > 0.0);
@@ -104,6 +111,11 @@ mod tests {
         }
         assert!((found.base_seconds - 1.5).abs() < 1e-9);
         assert_eq!(found.base_system, [0.0; 3]);
+        let all = processor_time_saved(&measured).unwrap();
+        assert!(
+            all.iter().all(|share| (share - 0.2).abs() < 1e-9),
+            "{all:?}"
+        );
         let said = measured_sentence(&measured);
         assert_eq!(
             said,

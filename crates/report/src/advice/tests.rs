@@ -245,6 +245,22 @@ fn where_user_and_system_time_are_known_they_decide() {
         "The fastest policy compared here, greedy, takes about 4.0% more processor time than 4k: \
          more system time than the user time that it saves. Stay with 4k."
     );
+    let little = |user| {
+        choose(&[
+            base.clone(),
+            timed(result("greedy", 0, 1000), user, 0.0, Some(0.5)),
+        ])
+    };
+    assert!(
+        little(1.95)
+            .sentence
+            .contains("2.0% less processor time than 4k, and less than 3%")
+    );
+    assert!(
+        little(2.0)
+            .sentence
+            .contains("no policy compared here changes its processor time")
+    );
     // Where one policy has no system time, walk cycles and user time decide about all.
     let unknown = choose(&[base.clone(), greedy(None), pop.clone()]);
     assert!(
@@ -310,7 +326,7 @@ fn a_range_with_a_loss_shows_no_gain() {
     assert!(
         unsure.sentence.ends_with(
             "takes about 5.0% less processor time than 4k, which is no difference that this \
-             machine can show (-5.0% to 15.0%). Stay with 4k."
+             machine can show (5.0% more to 15.0% less). Stay with 4k."
         ),
         "{}",
         unsure.sentence

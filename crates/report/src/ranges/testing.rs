@@ -107,6 +107,6 @@ pub(super) fn advice(ranges: Vec<AdvisedRange>) -> RangeAdvice {
         },
         advice: Recommendation::default(),
     };
-    advice.advice = super::verdict(&advice);
+    advice.advice = super::verdict(&advice, None);
     advice
 }

@@ -1,6 +1,6 @@
 //! The recommendation in advice on ranges: its gain, its cost and its commands.
 
-use broadleaf_metrics::{CellResult, RangeAdvice, Recommendation};
+use broadleaf_metrics::{CellResult, RangeAdvice, Recommendation, SOME_GAIN};
 
 use super::NOTHING_PAYS;
 use super::columns::lies_in;
@@ -12,7 +12,9 @@ use crate::number::{counted, ratio, short};
 use crate::run_time_sentence;
 
 /// Returns the answer without its commands. The run time is that of the result with all ranges.
-pub fn verdict(advice: &RangeAdvice) -> Recommendation {
+/// `measured` is the saved share of the processor time with all huge pages, as a range, if it was
+/// measured: where it shows no gain, the ranges are hardly worth it.
+pub fn verdict(advice: &RangeAdvice, measured: Option<[f64; 3]>) -> Recommendation {
     let answer = Recommendation {
         machine: advice.machine.clone(),
         policy: advice.policy.clone(),
@@ -24,7 +26,9 @@ pub fn verdict(advice: &RangeAdvice) -> Recommendation {
             ..answer
         };
     };
-    let begin = match Judging::new(&[with], without, &|_| true).gains(with) {
+    let has_gain = measured.is_none_or(|[least, middle, _]| least > 0.0 && middle >= SOME_GAIN);
+    let gains = Judging::new(&[with], without, &|_| true).gains(with);
+    let begin = match gains && has_gain {
         true => "Ask for huge pages",
         false => "Hardly worth it: ask for huge pages",
     };
@@ -81,7 +85,7 @@ mod tests {
     #[test]
     fn the_answer_names_a_mapping_its_gain_and_its_cost() {
         let other = lying_in(BackingName::Anonymous, 0x200_0000_0000, 1);
-        let answer = verdict(&advice(vec![other, heap()]));
+        let answer = verdict(&advice(vec![other, heap()]), None);
         assert_eq!(
             answer.sentence,
             "Ask for huge pages in heap 0x200000-0x900000, and 1 other range. Page walks then cost \
@@ -89,7 +93,7 @@ mod tests {
              (x0.24), for 304 KiB (8.4%) more memory."
         );
         assert_eq!(answer.run_time, None);
-        assert_eq!(verdict(&advice(vec![])).sentence, NOTHING_PAYS);
+        assert_eq!(verdict(&advice(vec![]), None).sentence, NOTHING_PAYS);
     }
 
     #[test]
@@ -103,7 +107,7 @@ mod tests {
             cycles_gained: 5,
             ..AdvisedSite::default()
         }];
-        let sentence = verdict(&advice).sentence;
+        let sentence = verdict(&advice, None).sentence;
         let begin = "Ask for huge pages for the memory of build (/a/x.c:7), made by malloc. Page";
         assert!(sentence.starts_with(begin), "{sentence}");
     }
@@ -114,13 +118,20 @@ mod tests {
         let of = |gain| Some(RunTime::of_gains([0.0, gain, gain], RunTimeBasis::Table));
         for (gain, is_hardly) in [(0.01, true), (0.2, false)] {
             advice.results[1].run_time = of(gain);
-            let answer = verdict(&advice);
+            let answer = verdict(&advice, None);
             let says_so = answer
                 .sentence
                 .starts_with("Hardly worth it: ask for huge pages in");
             assert_eq!(says_so, is_hardly, "{}", answer.sentence);
             let run_time = answer.run_time.expect("it is known");
             assert!(run_time.contains("These huge pages may"), "{run_time}");
+        }
+        // A measurement without a gain outweighs the walks.
+        let says = |measured| verdict(&advice, measured).sentence;
+        assert!(says(Some([0.02, 0.1, 0.2])).starts_with("Ask for huge pages"));
+        for measured in [[-0.01, 0.1, 0.2], [0.001, 0.02, 0.03]] {
+            let said = says(Some(measured));
+            assert!(said.starts_with("Hardly worth it: "), "{said}");
         }
     }
 }

@@ -27,7 +27,7 @@ use crate::compare::{available_threads, refuse_empty, replay, visit_ends, within
 use crate::failure::Failure;
 use crate::foreign::holds_samples;
 use crate::map::MapsOf;
-use crate::measured_ends::measured_sentence;
+use crate::measured_ends::{measured_sentence, processor_time_saved};
 use crate::output::argument;
 use crate::provenance::provenance;
 use crate::recording::repeated_notes;
@@ -225,9 +225,10 @@ pub fn advise(request: AdviceRequest<'_>) -> Result<(RangeAdvice, TracePlaces), 
         advice: Recommendation::default(),
         provenance: provenance(&configuration),
     };
-    advice.advice = verdict(&advice);
     let header = trace.header();
-    if let Some(measured) = header.and_then(|header| header.measured.as_ref()) {
+    let measured = header.and_then(|header| header.measured.as_ref());
+    advice.advice = verdict(&advice, measured.and_then(processor_time_saved));
+    if let Some(measured) = measured {
         let sentence = measured_sentence(measured);
         advice.advice.run_time = Some(format!("Measured, with all huge pages: {sentence}."));
     }

@@ -88,13 +88,15 @@ impl BothEnds<'_> {
     /// Returns the share of the whole gain that a policy has: the least, the middle and the most.
     fn shares(&self, result: &CellResult) -> Option<[f64; 3]> {
         let counts = |result| counts(result, self.machine);
-        if counts(result) == counts(self.base) {
+        let walks = self.walks(result);
+        let has_no_superpage = result.promotions == 0 && walks[1] >= walks[0];
+        if counts(result) == counts(self.base) || has_no_superpage {
             return Some([0.0; 3]);
         }
         if counts(result) == counts(self.huge) {
             return Some([1.0; 3]);
         }
-        let by_walks = share(self.walks(result))?;
+        let by_walks = share(walks)?;
         let by_cycles = share(self.cycles(result))?;
         Some([
             by_walks.min(by_cycles) * (1.0 - UNSURE),
@@ -315,6 +317,39 @@ mod tests {
         assert_eq!([most.ratio_low, most.ratio, most.ratio_high], [1.0; 3]);
         let seconds = most.user_seconds.unwrap();
         assert_eq!([seconds.low, seconds.middle, seconds.high], [2.0; 3]);
+    }
+
+    /// Frames in another order miss at other times. Where both ends have the same walks, their
+    /// distance says nothing about such a policy.
+    #[test]
+    fn a_policy_without_superpages_has_the_time_of_base_pages() {
+        let measured = MeasuredEnds {
+            rounds: vec![[2_000_000, 1_900_000].map(|user_micros| EndRun {
+                user_micros,
+                ..EndRun::default()
+            })],
+            ..MeasuredEnds::default()
+        };
+        let machine = broadleaf_machine::machine("skylake").expect("a machine");
+        let ends = BothEnds {
+            machine: &machine,
+            base: &with("4k", 84),
+            huge: &with("greedy", 84),
+            measured: &measured,
+            instructions: 1_000_000,
+            pages: 78,
+            weighed: &WeighedCycles::default(),
+        };
+        let of = |promotions| {
+            ends.run_time(&CellResult {
+                promotions,
+                ..with("linux", 85)
+            })
+        };
+        let none = of(0).expect("it has the time of base pages");
+        assert_eq!(none.ratio, 1.0);
+        assert_eq!(none.user_seconds.expect("it was measured").middle, 2.0);
+        assert_eq!(of(1), None);
     }
 
     #[test]
