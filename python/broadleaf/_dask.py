@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import logging
 import os
 import threading
@@ -236,6 +237,10 @@ class DaskSweep:
             while running:
                 if queue.has_ready():
                     future = next(queue)
+                    if future.status == "lost":
+                        # A worker died with the result. The scheduler has it computed again.
+                        queue.add(future)
+                        continue
                     number = running.pop(future)
                     again = self._take(client, future, number, messages)
                     if again is not None:
@@ -270,16 +275,17 @@ class DaskSweep:
 
     def _take(self, client: Any, future: Any, number: int, messages: _Messages) -> Any:
         """Keeps the results of a task. Returns its next try, if it failed and another worker is left."""
-        if future.status in ("cancelled", "lost"):
-            raise WorkFailed(
-                f"the scheduler of Dask went away: {self.computed} cells are finished and kept. "
-                "Start a scheduler, and run the sweep again for the others"
-            )
+        if future.status == "cancelled":
+            raise self._alone()
         task = self.tasks[number]
         if future.status == "error":
             self._fail(number, f"Dask gave the task up: {future.exception()}", messages)
             return None
-        done, text, data, worker = future.result()
+        try:
+            done, text, data, worker = future.result()
+        except (OSError, asyncio.CancelledError, concurrent.futures.CancelledError) as error:
+            # Results come through the scheduler.
+            raise self._alone() from error
         if done:
             _broadleaf.add_sweep_result(os.fspath(self.folder), self.experiment, text, data)
             self.computed += task.cells
@@ -293,6 +299,12 @@ class DaskSweep:
             return self._submit(client, number)
         self._fail(number, text, messages)
         return None
+
+    def _alone(self) -> WorkFailed:
+        return WorkFailed(
+            f"the scheduler of Dask went away: {self.computed} cells are finished and kept. "
+            "Start a scheduler, and run the sweep again for the others"
+        )
 
     def _fail(self, number: int, reason: str, messages: _Messages) -> None:
         task = self.tasks[number]

@@ -98,9 +98,11 @@ def test_a_killed_worker_and_a_killed_scheduler_lose_only_tasks_in_flight(tmp_pa
     first, _ = cluster.worker(), cluster.worker()
     files = lambda: len(list(out.glob("experiment=grid/*.parquet")))  # noqa: E731
 
+    over = threading.Event()
+
     def kill() -> None:
         for process, after in [(first, 2), (cluster.scheduler, 4)]:
-            while files() < after:
+            while files() < after and not over.is_set():
                 time.sleep(0.01)
             process.kill()
 
@@ -108,15 +110,48 @@ def test_a_killed_worker_and_a_killed_scheduler_lose_only_tasks_in_flight(tmp_pa
         client.wait_for_workers(2, timeout=60)
         killer = threading.Thread(target=kill)
         killer.start()
-        with pytest.raises(broadleaf.WorkFailed, match="run the sweep again"):
-            broadleaf.sweep(file, out, client)
-        killer.join()
+        try:
+            with pytest.raises(broadleaf.WorkFailed, match="run the sweep again"):
+                broadleaf.sweep(file, out, client)
+        finally:
+            over.set()
+            killer.join()
     kept = files() * 4
     assert 16 <= kept < 32
     again = broadleaf.sweep(file, out)
     assert (again.computed, again.finished) == (32 - kept, kept)
     broadleaf.sweep(file, tmp_path / "here")
     assert rows(out) == rows(tmp_path / "here")
+
+
+def test_workers_that_die_with_results_end_no_sweep(
+    tmp_path: Path, cluster: Dask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_experiment(tmp_path / "in", traces=8, visits=10_000, text=SMALL)
+    workers = [cluster.worker(), cluster.worker()]
+    # Results wait on their workers.
+    monkeypatch.setattr(_dask, "_LOOK", 2.0)
+    with cluster.client() as client:
+        client.wait_for_workers(2, timeout=60)
+        over = threading.Event()
+
+        def kill() -> None:
+            while sum(map(len, client.has_what().values())) < 8 and not over.is_set():
+                time.sleep(0.05)
+            for worker in workers:
+                worker.kill()
+            # The sweep looks before the results are computed again.
+            over.wait(3)
+            cluster.worker()
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            done = broadleaf.sweep(file, tmp_path / "out", client)
+        finally:
+            over.set()
+            killer.join()
+    assert (done.computed, done.finished) == (32, 0)
 
 
 def test_results_are_queried_and_drawn(tmp_path: Path) -> None:
