@@ -72,12 +72,12 @@ pub(crate) fn cycles_of(result: &CellResult) -> &'static str {
 }
 
 /// Returns the added memory as a share of the baseline's peak.
-pub fn added_share(result: &CellResult, baseline: &CellResult) -> f64 {
+pub(crate) fn added_share(result: &CellResult, baseline: &CellResult) -> f64 {
     added_bytes(result, baseline) as f64 / peak_bytes(baseline) as f64
 }
 
 /// Returns true if a policy adds little enough memory to be chosen.
-pub fn keeps_memory(result: &CellResult, baseline: &CellResult) -> bool {
+pub(crate) fn keeps_memory(result: &CellResult, baseline: &CellResult) -> bool {
     added_share(result, baseline) <= MOST_ADDED
 }
 

@@ -50,7 +50,7 @@ mod task_lines;
 mod trapped;
 mod validation;
 
-pub use advice::{Advice, BASELINE, REFERENCE, added_bytes, added_share, advise, keeps_memory};
+pub use advice::{Advice, BASELINE, REFERENCE, added_bytes, advise};
 pub use baseline::{BaselineChange, baseline_changes, baseline_table, change_sentence};
 pub use columns::{Column, Values, columns};
 pub use csv::write_csv;

@@ -30,7 +30,7 @@ pub const RULE_IN_FULL: &str = "Only policies that can be run are considered. A 
     costs. It is not known with limited memory, on a machine with one level of TLBs, or without a \
     count of instructions. Then cycles alone decide.";
 
-/// What a recommendation counts where measurements give user and system time.
+/// The name of the figure that policies are compared by if user and system time were measured.
 const PROCESSOR_TIME: &str = "processor time";
 
 /// The counts and the source of run times that a recommendation for one machine uses.

@@ -206,12 +206,10 @@ impl Answering<'_> {
 
     /// The run with huge pages wherever they fit. Other limits stay as they were set.
     fn all_huge(&self) -> SuggestedCommand {
-        let (options, values) = (self.limits.iter(), self.limits.iter().skip(1));
-        let pairs = options.zip(values).step_by(2);
-        let others = pairs.filter(|(option, _)| *option != MAX_ADDED);
-        let mut limits: Vec<String> = others
-            .flat_map(|(option, value)| [option.clone(), value.clone()])
-            .collect();
+        // Each option comes with its value.
+        let pairs = self.limits.chunks_exact(2);
+        let others = pairs.filter(|pair| pair[0] != MAX_ADDED);
+        let mut limits: Vec<String> = others.flatten().cloned().collect();
         limits.extend([MAX_ADDED.to_owned(), "unlimited".to_owned()]);
         self.under("greedy", &limits)
     }

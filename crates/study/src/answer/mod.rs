@@ -146,7 +146,7 @@ fn for_memory(
         dear.policy,
         100.0 * judging.added_share(dear)
     );
-    // The usual limit of added memory would forbid what the policy gains by.
+    // With the usual limit of added memory, the governor would make few of these huge pages.
     let unlimited = ["--policy", &dear.policy, "--max-added", "unlimited"];
     let measurement = measurement(program, &unlimited);
     vec![
